@@ -1,6 +1,5 @@
 package replay
 
-
 // Activity is what lanes are doing at a moment.
 type Activity uint8
 
