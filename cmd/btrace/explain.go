@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"btrace/replay/barrier"
+	"btrace/replay/rules"
+)
+
+func newExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [RULE]",
+		Short: "What a rule means, with its source and an example",
+		Long:  "Explain says what a rule means, where the PTX ISA or the CUDA guide states it, and\nwhat to change. Without a rule it lists them all.",
+		Args:  cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := newText(cmd.OutOrStdout())
+			if len(args) == 0 {
+				for _, r := range rules.All() {
+					out.printf("%-30s %-8s %s\n", string(r.ID), string(r.Severity), r.Title)
+				}
+				return out.flush()
+			}
+			r, ok := rules.Lookup(barrier.Rule(args[0]))
+			if !ok {
+				return unknown("rule", args[0], ruleNames(), "btrace explain")
+			}
+			explain(out, r)
+			return out.flush()
+		},
+	}
+}
+
+func ruleNames() []string {
+	var names []string
+	for _, r := range rules.All() {
+		names = append(names, string(r.ID))
+	}
+	return names
+}
+
+func explain(out *text, r rules.Rule) {
+	out.printf("%s (%s): %s\n\n", string(r.ID), string(r.Severity), r.Title)
+	paragraph(out, "", r.Meaning)
+	out.printf("\nChange:\n")
+	paragraph(out, "  ", r.Hint)
+	out.printf("\nSource:\n")
+	for _, s := range r.Source {
+		paragraph(out, "  ", s.String())
+	}
+	out.printf("\nExample:\n")
+	for line := range strings.Lines(r.Example) {
+		out.printf("  %s\n", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// paragraph prints text wrapped to 80 columns, each line indented.
+func paragraph(out *text, indent, s string) {
+	for line := range strings.Lines(ansi.Wordwrap(s, 80-len(indent), "")) {
+		out.printf("%s%s\n", indent, strings.TrimSuffix(line, "\n"))
+	}
+}
