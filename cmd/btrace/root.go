@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"btrace/internal/plain"
-	"btrace/internal/similar"
+	"btrace/replay/rules/similar"
+	"btrace/trace/plain"
 )
 
 // The exit codes. Of several files the first of failed, found, incomplete and

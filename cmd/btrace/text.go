@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"btrace/internal/plain"
+	"btrace/trace/plain"
 )
 
 // text prints what people read. Every argument that is a string (or turns

@@ -9,8 +9,8 @@ package rules
 import (
 	"slices"
 
-	"btrace/internal/similar"
 	"btrace/replay/barrier"
+	"btrace/replay/rules/similar"
 )
 
 // Severity is how bad a finding is; the verdict counts errors only.
