@@ -8,6 +8,7 @@ import (
 
 	"btrace/replay/barrier"
 	"btrace/replay/rules"
+	"btrace/trace/plain"
 )
 
 func newExplain() *cobra.Command {
@@ -20,19 +21,19 @@ func newExplain() *cobra.Command {
 			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := newText(cmd.OutOrStdout())
+			out := plain.NewPrinter(cmd.OutOrStdout())
 			if len(args) == 0 {
 				for _, r := range rules.All() {
-					out.printf("%-30s %-8s %s\n", string(r.ID), string(r.Severity), r.Title)
+					out.Printf("%-30s %-8s %s\n", r.ID, r.Severity, r.Title)
 				}
-				return out.flush()
+				return out.Flush()
 			}
 			r, ok := rules.Lookup(barrier.Rule(args[0]))
 			if !ok {
 				return unknown("rule", args[0], ruleNames(), "btrace explain")
 			}
 			explain(out, r)
-			return out.flush()
+			return out.Flush()
 		},
 	}
 }
@@ -45,24 +46,24 @@ func ruleNames() []string {
 	return names
 }
 
-func explain(out *text, r rules.Rule) {
-	out.printf("%s (%s): %s\n\n", string(r.ID), string(r.Severity), r.Title)
+func explain(out *plain.Printer, r rules.Rule) {
+	out.Printf("%s (%s): %s\n\n", r.ID, r.Severity, r.Title)
 	paragraph(out, "", r.Meaning)
-	out.printf("\nChange:\n")
+	out.Printf("\nChange:\n")
 	paragraph(out, "  ", r.Hint)
-	out.printf("\nSource:\n")
+	out.Printf("\nSource:\n")
 	for _, s := range r.Source {
 		paragraph(out, "  ", s.String())
 	}
-	out.printf("\nExample:\n")
+	out.Printf("\nExample:\n")
 	for line := range strings.Lines(r.Example) {
-		out.printf("  %s\n", strings.TrimSuffix(line, "\n"))
+		out.Printf("  %s\n", strings.TrimSuffix(line, "\n"))
 	}
 }
 
 // paragraph prints text wrapped to 80 columns, each line indented.
-func paragraph(out *text, indent, s string) {
+func paragraph(out *plain.Printer, indent, s string) {
 	for line := range strings.Lines(ansi.Wordwrap(s, 80-len(indent), "")) {
-		out.printf("%s%s\n", indent, strings.TrimSuffix(line, "\n"))
+		out.Printf("%s%s\n", indent, strings.TrimSuffix(line, "\n"))
 	}
 }

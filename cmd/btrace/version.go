@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"btrace/trace/plain"
 )
 
 func newVersion() *cobra.Command {
@@ -13,9 +15,9 @@ func newVersion() *cobra.Command {
 		Short: "The version of this program",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := newText(cmd.OutOrStdout())
-			out.printf("btrace %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return out.flush()
+			out := plain.NewPrinter(cmd.OutOrStdout())
+			out.Printf("btrace %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return out.Flush()
 		},
 	}
 }

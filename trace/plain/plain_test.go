@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unicode"
@@ -52,4 +53,35 @@ func FuzzText(f *testing.F) {
 			}
 		}
 	})
+}
+
+type named struct{ s string }
+
+func (n named) String() string { return n.s }
+
+type word string
+
+func TestPrinterCleansEveryArgument(t *testing.T) {
+	const evil = "\x1b[31m"
+	var b strings.Builder
+	p := NewPrinter(&b)
+	p.Printf("%s %v %s %8s %d\n", evil, errors.New(evil), named{evil}, word(evil), 7)
+	if err := p.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); strings.ContainsRune(s, '\x1b') || strings.Count(s, `\u001b[31m`) != 4 {
+		t.Errorf("printed %q", s)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestPrinterReportsAFullDisk(t *testing.T) {
+	p := NewPrinter(full{})
+	p.Printf("%s\n", strings.Repeat("x", 10000))
+	if err := p.Flush(); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Flush = %v", err)
+	}
 }
