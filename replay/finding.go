@@ -1,9 +1,18 @@
 package replay
 
 import (
-	"btrace/replay/barrier"
 	"btrace/replay/rules"
 	"btrace/trace"
+)
+
+// The parts of a finding are the catalogue's.
+type (
+	Finding    = rules.Finding
+	Lanes      = rules.Lanes
+	Location   = rules.Location
+	EventRef   = rules.EventRef
+	BarrierRef = rules.BarrierRef
+	Wait       = rules.Wait
 )
 
 // Verdict is what a launch, or a file, is found to be.
@@ -18,68 +27,17 @@ const (
 	Incomplete Verdict = "incomplete"
 )
 
-// Lanes is a set of lanes of one warp.
-type Lanes struct {
-	CTA  uint32
-	Warp uint32
-	Mask uint32
-}
-
-// Location is a place in the source. Line 0 means unknown.
-type Location struct {
-	File string
-	Line uint32
-	PC   uint64
-}
-
-// EventRef points at a warp event.
-type EventRef struct {
-	CTA, Warp, Seq uint32
-}
-
-// BarrierRef names a barrier and one of its phases.
-type BarrierRef struct {
-	CTA     uint32 // the CTA that owns it
-	Barrier trace.Barrier
-	Phase   uint64
-}
-
-// Wait is a group of lanes stuck at one barrier behind a root cause.
-type Wait struct {
-	BarrierRef
-	Threads  []Lanes
-	Location Location
-	Since    int64
-}
-
-// Finding is one thing that the rules say about a launch.
-type Finding struct {
-	Rule     barrier.Rule
-	Severity rules.Severity
-	Root     bool // the cause of a hang, not a wait behind it
-	Launch   uint32
-	BarrierRef
-	Threads  []Lanes // who did it, or who waits
-	Missing  []Lanes // who did not come
-	Time     int64
-	Message  string // one sentence: what happened, with the numbers
-	Hint     string // what to change
-	Location Location
-	Events   []EventRef
-	// Cycle lists the barriers of a deadlock-cycle, in wait-for order.
-	Cycle []BarrierRef
-	// Behind lists the waits that this root holds up.
-	Behind []Wait
-	// Story tells a hang in a few lines: who arrived, who is missing and
-	// where those lanes are.
-	Story []string
-}
-
 // Counts are the sizes of what was replayed.
 type Counts struct {
 	WarpEvents   uint64
 	ThreadEvents uint64
-	Phases       uint64 // completed phases of all barriers
+	Phases       uint64 // completed phases of all barriers that have phases; a syncwarp has none
+}
+
+func (c *Counts) add(o Counts) {
+	c.WarpEvents += o.WarpEvents
+	c.ThreadEvents += o.ThreadEvents
+	c.Phases += o.Phases
 }
 
 // LaunchReport is the verdict of one launch.
