@@ -1,0 +1,81 @@
+package report
+
+import (
+	"strings"
+
+	"btrace/replay"
+	"btrace/trace"
+	"btrace/trace/plain"
+)
+
+// WriteDiagnosis tells the story of every hang of a file, root by root, and
+// returns how many roots there are. Without any it prints a line that says
+// so.
+func WriteDiagnosis(p *plain.Printer, f File) int {
+	r := f.Report
+	if r == nil {
+		return 0
+	}
+	roots := 0
+	for i := range r.Findings {
+		if finding := &r.Findings[i]; finding.Root {
+			if roots > 0 {
+				p.Printf("\n")
+			}
+			writeStory(p, f.Name, finding, launch(r, finding.Launch))
+			roots++
+		}
+	}
+	if roots == 0 {
+		p.Printf("%s: no hang, %s (%s)\n", f.Name, r.Verdict, summary(r))
+		if r.Verdict != replay.Clean {
+			p.Printf("  next: btrace validate %s\n", f.Name)
+		}
+	}
+	return roots
+}
+
+func writeStory(p *plain.Printer, file string, f *replay.Finding, l *trace.Launch) {
+	p.Printf("%s: launch %d, %s: %s\n\n", file, l.ID, l.Kernel, l.Outcome)
+	p.Printf("%s: %s\n", f.Rule, f.Message)
+	p.Printf("  at %s\n", strings.Join(where(f, false), ", "))
+	for _, line := range f.Story {
+		p.Printf("  %s\n", line)
+	}
+	if len(f.Cycle) > 0 {
+		p.Printf("  the circle:\n")
+		for i, b := range f.Cycle {
+			next := f.Cycle[(i+1)%len(f.Cycle)]
+			p.Printf("    %s waits for %s\n", barrierName(b), barrierName(next))
+		}
+	}
+	if len(f.Behind) > 0 {
+		p.Printf("  behind it:\n")
+		for i, b := range f.Behind {
+			if i == most {
+				p.Printf("    and %s more\n", count(len(f.Behind)-most, "wait"))
+				break
+			}
+			at := ""
+			if s := source(b.Location); s != "" {
+				at = " at " + s
+			}
+			p.Printf("    %s on %s%s, since %s\n", names(b.Threads, b.CTA, l), barrierName(b.BarrierRef), at, Time(b.Since))
+		}
+	}
+	if f.Hint != "" {
+		p.Printf("  change: %s\n", f.Hint)
+	}
+	p.Printf("  look:   btrace state %s --at %d --launch %d --cta %d\n", file, f.Time, f.Launch, f.CTA)
+	p.Printf("  rule:   btrace explain %s\n", f.Rule)
+}
+
+// names is a set of lanes in a sentence, at most a line of it.
+func names(lanes []replay.Lanes, cta uint32, l *trace.Launch) string {
+	const most = 12
+	all := Threads(lanes, cta, l)
+	if len(all) > most {
+		return strings.Join(all[:most], " ") + " and " + count(len(all)-most, "other")
+	}
+	return strings.Join(all, " ")
+}

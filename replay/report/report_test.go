@@ -1,0 +1,242 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"btrace/replay"
+	"btrace/replay/barrier"
+	"btrace/replay/rules"
+	"btrace/trace"
+	"btrace/trace/plain"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// hang is a report with everything in it: a deadlock over two CTAs, a
+// warning, and strings that try to reach the terminal.
+func hang() File {
+	l := trace.Launch{ID: 3, Kernel: "k\x1b[31m<4>", Outcome: trace.OutcomeHung, Block: trace.Dim{72, 1, 1}, Grid: trace.Dim{2, 1, 1}, Cluster: trace.Dim{2, 1, 1}}
+	bar := func(cta uint32, n, phase uint64) replay.BarrierRef {
+		return replay.BarrierRef{CTA: cta, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: n}, Phase: phase}
+	}
+	return File{Name: "x.zst", Report: &replay.Report{
+		Verdict: replay.Deadlock,
+		Counts:  replay.Counts{WarpEvents: 94, ThreadEvents: 1700, Phases: 1},
+		Launches: []replay.LaunchReport{
+			{Launch: trace.Launch{ID: 2, Kernel: "init", Outcome: trace.OutcomeCompleted}, Verdict: replay.Clean},
+			{Launch: l, Verdict: replay.Deadlock},
+		},
+		Findings: []replay.Finding{
+			{
+				Rule: rules.DeadlockCycle, Severity: rules.Error, Root: true, Launch: 3, BarrierRef: bar(0, 1, 4),
+				Threads: []replay.Lanes{{CTA: 0, Warp: 0, Mask: ^uint32(0)}, {CTA: 1, Warp: 2, Mask: 0xff}},
+				Missing: []replay.Lanes{{CTA: 0, Warp: 1, Mask: 0x8000000f}},
+				Time:    107552, Message: "warp 0 waits on bar:1", Hint: "wait in the same order",
+				Location: replay.Location{File: "corpus.cu", Line: 396},
+				Events:   []replay.EventRef{{CTA: 0, Warp: 0, Seq: 27}},
+				Cycle:    []replay.BarrierRef{bar(0, 1, 4), bar(1, 2, 0)},
+				Behind: []replay.Wait{{
+					BarrierRef: bar(1, 0, 2), Threads: []replay.Lanes{{CTA: 1, Warp: 1, Mask: ^uint32(0)}},
+					Location: replay.Location{PC: 0x1f0}, Since: 5312,
+				}},
+				Story: []string{"w0 arrived on bar:1 at 5.312 µs"},
+			},
+			{
+				Rule: barrier.MbarDropToZero, Severity: rules.Warning, Launch: 2,
+				BarrierRef: replay.BarrierRef{Barrier: trace.Barrier{Kind: trace.BarrierMbar, ID: 0x1420}},
+				Message:    "the expected count of mbar:0x1420 is zero", Location: replay.Location{Line: 12},
+			},
+		},
+	}}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; got:\n%s", path, got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b strings.Builder
+	files := []File{hang(), {Name: "gone.zst", Err: errors.New("open gone.zst: no such file")}}
+	if err := WriteJSON(&b, files); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(b.String(), "\n") != 1 {
+		t.Errorf("the document is not one line: %s", b.String())
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(b.String()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	indented, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "hang.json", string(indented)+"\n")
+}
+
+func TestJSONOfNothing(t *testing.T) {
+	var b strings.Builder
+	if err := WriteJSON(&b, nil); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != `{"version":1,"traces":[]}`+"\n" {
+		t.Errorf("got %s", b.String())
+	}
+}
+
+func print(write func(*plain.Printer)) string {
+	var b strings.Builder
+	p := plain.NewPrinter(&b)
+	write(p)
+	p.Flush()
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	golden(t, "hang.txt", print(func(p *plain.Printer) { WriteText(p, hang()) }))
+}
+
+func TestTextOfManyFindings(t *testing.T) {
+	f := hang()
+	f.Report.Findings = slices.Repeat(f.Report.Findings[1:], 60)
+	got := print(func(p *plain.Printer) { WriteText(p, f) })
+	if n := strings.Count(got, "mbar-drop-to-zero"); n != 50 {
+		t.Errorf("%d findings printed, want 50", n)
+	}
+	if !strings.Contains(got, "and 10 findings more: --format json lists them all") {
+		t.Errorf("does not say how many are left out:\n%s", got)
+	}
+}
+
+func TestDiagnosis(t *testing.T) {
+	golden(t, "diagnosis.txt", print(func(p *plain.Printer) {
+		if n := WriteDiagnosis(p, hang()); n != 1 {
+			t.Errorf("%d roots, want 1", n)
+		}
+	}))
+	f := hang()
+	f.Report.Findings, f.Report.Verdict = f.Report.Findings[1:], replay.Clean
+	got := print(func(p *plain.Printer) {
+		if n := WriteDiagnosis(p, f); n != 0 {
+			t.Errorf("%d roots, want 0", n)
+		}
+	})
+	if !strings.HasPrefix(got, "x.zst: no hang, clean") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Nothing of a trace reaches the terminal as it is.
+func TestHostileStrings(t *testing.T) {
+	f := hang()
+	const evil = "\x1b]0;owned\a\n"
+	f.Name = evil
+	r := &f.Report.Findings[0]
+	r.Message, r.Hint, r.Story, r.Location.File = evil, evil, []string{evil}, evil
+	r.Barrier = trace.Barrier{Kind: trace.BarrierGroup, Name: evil}
+	for name, got := range map[string]string{
+		"text":      print(func(p *plain.Printer) { WriteText(p, f) }),
+		"diagnosis": print(func(p *plain.Printer) { WriteDiagnosis(p, f) }),
+	} {
+		if strings.ContainsAny(got, "\x1b\a") {
+			t.Errorf("%s lets control characters through: %q", name, got)
+		}
+	}
+}
+
+func TestThreads(t *testing.T) {
+	l := &trace.Launch{Block: trace.Dim{72, 1, 1}}
+	for _, tt := range []struct {
+		lanes replay.Lanes
+		want  string
+	}{
+		{replay.Lanes{Warp: 1, Mask: ^uint32(0)}, "w1"},
+		{replay.Lanes{Warp: 2, Mask: 0xff}, "w2"}, // the last warp has 8 lanes
+		{replay.Lanes{Warp: 2, Mask: 0x7f}, "w2:l0-6"},
+		{replay.Lanes{Warp: 0, Mask: 0xff}, "w0:l0-7"},
+		{replay.Lanes{Warp: 0, Mask: 1}, "w0:l0"},
+		{replay.Lanes{Warp: 0, Mask: 1 << 31}, "w0:l31"},
+		{replay.Lanes{Warp: 0, Mask: 0xf0000003}, "w0:l0-1 w0:l28-31"},
+		{replay.Lanes{CTA: 7, Warp: 0, Mask: 3}, "cta7/w0:l0-1"},
+		{replay.Lanes{Warp: 900, Mask: ^uint32(0)}, "w900"}, // beyond the block: a broken launch line
+		{replay.Lanes{Warp: 0, Mask: 0}, ""},
+	} {
+		if got := strings.Join(Threads([]replay.Lanes{tt.lanes}, 0, l), " "); got != tt.want {
+			t.Errorf("Threads(%+v) = %q, want %q", tt.lanes, got, tt.want)
+		}
+	}
+}
+
+// The names stand for exactly the lanes that were given.
+func TestThreadsCoverTheMask(t *testing.T) {
+	form := regexp.MustCompile(`^w5(?::l(\d+)(?:-(\d+))?)?$`)
+	rapid.Check(t, func(t *rapid.T) {
+		mask := rapid.Uint32().Draw(t, "mask")
+		var got uint32
+		for _, name := range Threads([]replay.Lanes{{Warp: 5, Mask: mask}}, 0, &trace.Launch{Block: trace.Dim{1024}}) {
+			m := form.FindStringSubmatch(name)
+			if m == nil {
+				t.Fatalf("%q is not of the form", name)
+			}
+			first, last := 0, 31
+			if m[1] != "" {
+				first, _ = strconv.Atoi(m[1])
+				last = first
+			}
+			if m[2] != "" {
+				last, _ = strconv.Atoi(m[2])
+			}
+			for lane := first; lane <= last; lane++ {
+				got |= 1 << lane
+			}
+		}
+		if got != mask {
+			t.Fatalf("%08x came out as %08x", mask, got)
+		}
+	})
+}
+
+func TestTime(t *testing.T) {
+	for ns, want := range map[int64]string{
+		0: "0 ns", 96: "96 ns", 1000: "1 µs", 107552: "107.552 µs", 5312: "5.312 µs",
+		2_500_000: "2.5 ms", 1_000_000_001: "1.000000001 s", -1500: "-1.5 µs",
+		math.MinInt64: "-9223372036.854775808 s",
+	} {
+		if got := Time(ns); got != want {
+			t.Errorf("Time(%d) = %q, want %q", ns, got, want)
+		}
+	}
+}
+
+func ExampleThreads() {
+	l := &trace.Launch{Block: trace.Dim{64}}
+	lanes := []replay.Lanes{{CTA: 0, Warp: 0, Mask: 0xffffffff}, {CTA: 1, Warp: 1, Mask: 0x11}}
+	fmt.Println(Threads(lanes, 0, l))
+	// Output: [w0 cta1/w1:l0 cta1/w1:l4]
+}

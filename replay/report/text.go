@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"btrace/replay"
+	"btrace/replay/rules"
+	"btrace/trace"
+	"btrace/trace/plain"
+)
+
+// most is how many findings of a file the text shows; JSON has them all.
+const most = 50
+
+// WriteText prints the verdict of a file and its findings, for people.
+func WriteText(p *plain.Printer, f File) {
+	r := f.Report
+	if r == nil {
+		return
+	}
+	p.Printf("%s: %s (%s)\n", f.Name, r.Verdict, summary(r))
+	if len(r.Launches) > 1 {
+		for _, l := range r.Launches {
+			p.Printf("  launch %d %s: %s (%s)\n", l.Launch.ID, l.Launch.Kernel, l.Verdict, l.Launch.Outcome)
+		}
+	}
+	for i := range r.Findings {
+		if i == most {
+			p.Printf("  and %s more: --format json lists them all\n", count(len(r.Findings)-most, "finding"))
+			break
+		}
+		writeFinding(p, &r.Findings[i], len(r.Launches) > 1)
+	}
+}
+
+func summary(r *replay.Report) string {
+	parts := []string{
+		count(r.Counts.WarpEvents, "warp event"), count(r.Counts.ThreadEvents, "thread event"), count(r.Counts.Phases, "phase"),
+	}
+	n := map[rules.Severity]int{}
+	for i := range r.Findings {
+		n[r.Findings[i].Severity]++
+	}
+	for _, s := range []rules.Severity{rules.Error, rules.Warning, rules.Note} {
+		if n[s] > 0 {
+			parts = append(parts, count(n[s], string(s)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func writeFinding(p *plain.Printer, f *replay.Finding, many bool) {
+	p.Printf("  %s %s: %s\n", f.Severity, f.Rule, f.Message)
+	p.Printf("    at %s\n", strings.Join(where(f, many), ", "))
+	if f.Hint != "" {
+		p.Printf("    change: %s\n", f.Hint)
+	}
+}
+
+// where is the place of a finding: source, barrier, phase, time.
+func where(f *replay.Finding, many bool) []string {
+	var parts []string
+	if s := source(f.Location); s != "" {
+		parts = append(parts, s)
+	}
+	if many {
+		parts = append(parts, fmt.Sprintf("launch %d", f.Launch))
+	}
+	if f.Barrier.Kind != trace.BarrierNone {
+		parts = append(parts, barrierName(f.BarrierRef))
+	} else {
+		parts = append(parts, fmt.Sprintf("cta %d", f.CTA))
+	}
+	return append(parts, Time(f.Time))
+}
+
+// barrierName is a barrier in a sentence.
+func barrierName(b replay.BarrierRef) string {
+	return fmt.Sprintf("%s of cta %d, phase %d", b.Barrier, b.CTA, b.Phase)
+}
+
+// source is a place in the source, or in the binary where that is all that is
+// known; it may be empty.
+func source(l replay.Location) string {
+	switch {
+	case l.Line > 0 && l.File != "":
+		return l.File + ":" + strconv.FormatUint(uint64(l.Line), 10)
+	case l.Line > 0:
+		return "line " + strconv.FormatUint(uint64(l.Line), 10)
+	case l.PC > 0:
+		return "pc 0x" + strconv.FormatUint(l.PC, 16)
+	}
+	return ""
+}
+
+// Time writes nanoseconds exactly, in the unit that suits their size.
+func Time(ns int64) string {
+	abs := uint64(ns)
+	if ns < 0 {
+		abs = -abs
+	}
+	unit, digits := "ns", 0
+	switch {
+	case abs >= 1e9:
+		unit, digits = "s", 9
+	case abs >= 1e6:
+		unit, digits = "ms", 6
+	case abs >= 1e3:
+		unit, digits = "µs", 3
+	}
+	s := strconv.FormatUint(abs, 10)
+	if digits > 0 {
+		whole, frac := s[:len(s)-digits], strings.TrimRight(s[len(s)-digits:], "0")
+		s = whole
+		if frac != "" {
+			s += "." + frac
+		}
+	}
+	if ns < 0 {
+		s = "-" + s
+	}
+	return s + " " + unit
+}
+
+// count is a number with its noun: "1 phase", "2 phases".
+func count[N int | uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
