@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"btrace/replay"
+	"btrace/replay/rules"
 	"btrace/trace"
 	"btrace/trace/plain"
 )
@@ -73,7 +74,7 @@ func writeStory(p *plain.Printer, file string, f *replay.Finding, l *trace.Launc
 // names is a set of lanes in a sentence, at most a line of it.
 func names(lanes []replay.Lanes, cta uint32, l *trace.Launch) string {
 	const most = 12
-	all := Threads(lanes, cta, l)
+	all := rules.Threads(lanes, cta, l)
 	if len(all) > most {
 		return strings.Join(all[:most], " ") + " and " + count(len(all)-most, "other")
 	}

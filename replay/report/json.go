@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"btrace/replay"
+	"btrace/replay/rules"
 	"btrace/trace"
 )
 
@@ -118,7 +119,7 @@ func newFinding(f *replay.Finding, l *trace.Launch) findingJSON {
 	out := findingJSON{
 		Rule: string(f.Rule), Severity: string(f.Severity), Root: f.Root,
 		Launch: f.Launch, CTA: f.CTA, Barrier: f.Barrier.String(), Phase: f.Phase,
-		Threads: Threads(f.Threads, f.CTA, l), Missing: Threads(f.Missing, f.CTA, l),
+		Threads: rules.Threads(f.Threads, f.CTA, l), Missing: rules.Threads(f.Missing, f.CTA, l),
 		Time: f.Time, Message: f.Message, Hint: f.Hint,
 		Location: newLocation(f.Location), Events: []eventJSON{}, Story: f.Story,
 	}
@@ -126,12 +127,12 @@ func newFinding(f *replay.Finding, l *trace.Launch) findingJSON {
 		out.Events = append(out.Events, eventJSON(e))
 	}
 	for _, b := range f.Cycle {
-		out.Cycle = append(out.Cycle, inCTA(b.CTA, f.CTA)+b.Barrier.String())
+		out.Cycle = append(out.Cycle, rules.InCTA(b.CTA, f.CTA)+b.Barrier.String())
 	}
 	for _, b := range f.Behind {
 		out.Behind = append(out.Behind, waitJSON{
 			CTA: b.CTA, Barrier: b.Barrier.String(), Phase: b.Phase,
-			Threads: Threads(b.Threads, b.CTA, l), Since: b.Since, Location: newLocation(b.Location),
+			Threads: rules.Threads(b.Threads, b.CTA, l), Since: b.Since, Location: newLocation(b.Location),
 		})
 	}
 	return out

@@ -4,17 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"btrace/replay"
 	"btrace/replay/barrier"
@@ -170,58 +165,6 @@ func TestHostileStrings(t *testing.T) {
 	}
 }
 
-func TestThreads(t *testing.T) {
-	l := &trace.Launch{Block: trace.Dim{72, 1, 1}}
-	for _, tt := range []struct {
-		lanes replay.Lanes
-		want  string
-	}{
-		{replay.Lanes{Warp: 1, Mask: ^uint32(0)}, "w1"},
-		{replay.Lanes{Warp: 2, Mask: 0xff}, "w2"}, // the last warp has 8 lanes
-		{replay.Lanes{Warp: 2, Mask: 0x7f}, "w2:l0-6"},
-		{replay.Lanes{Warp: 0, Mask: 0xff}, "w0:l0-7"},
-		{replay.Lanes{Warp: 0, Mask: 1}, "w0:l0"},
-		{replay.Lanes{Warp: 0, Mask: 1 << 31}, "w0:l31"},
-		{replay.Lanes{Warp: 0, Mask: 0xf0000003}, "w0:l0-1 w0:l28-31"},
-		{replay.Lanes{CTA: 7, Warp: 0, Mask: 3}, "cta7/w0:l0-1"},
-		{replay.Lanes{Warp: 900, Mask: ^uint32(0)}, "w900"}, // beyond the block: a broken launch line
-		{replay.Lanes{Warp: 0, Mask: 0}, ""},
-	} {
-		if got := strings.Join(Threads([]replay.Lanes{tt.lanes}, 0, l), " "); got != tt.want {
-			t.Errorf("Threads(%+v) = %q, want %q", tt.lanes, got, tt.want)
-		}
-	}
-}
-
-// The names stand for exactly the lanes that were given.
-func TestThreadsCoverTheMask(t *testing.T) {
-	form := regexp.MustCompile(`^w5(?::l(\d+)(?:-(\d+))?)?$`)
-	rapid.Check(t, func(t *rapid.T) {
-		mask := rapid.Uint32().Draw(t, "mask")
-		var got uint32
-		for _, name := range Threads([]replay.Lanes{{Warp: 5, Mask: mask}}, 0, &trace.Launch{Block: trace.Dim{1024}}) {
-			m := form.FindStringSubmatch(name)
-			if m == nil {
-				t.Fatalf("%q is not of the form", name)
-			}
-			first, last := 0, 31
-			if m[1] != "" {
-				first, _ = strconv.Atoi(m[1])
-				last = first
-			}
-			if m[2] != "" {
-				last, _ = strconv.Atoi(m[2])
-			}
-			for lane := first; lane <= last; lane++ {
-				got |= 1 << lane
-			}
-		}
-		if got != mask {
-			t.Fatalf("%08x came out as %08x", mask, got)
-		}
-	})
-}
-
 func TestTime(t *testing.T) {
 	for ns, want := range map[int64]string{
 		0: "0 ns", 96: "96 ns", 1000: "1 µs", 107552: "107.552 µs", 5312: "5.312 µs",
@@ -232,11 +175,4 @@ func TestTime(t *testing.T) {
 			t.Errorf("Time(%d) = %q, want %q", ns, got, want)
 		}
 	}
-}
-
-func ExampleThreads() {
-	l := &trace.Launch{Block: trace.Dim{64}}
-	lanes := []replay.Lanes{{CTA: 0, Warp: 0, Mask: 0xffffffff}, {CTA: 1, Warp: 1, Mask: 0x11}}
-	fmt.Println(Threads(lanes, 0, l))
-	// Output: [w0 cta1/w1:l0 cta1/w1:l4]
 }

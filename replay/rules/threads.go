@@ -1,11 +1,10 @@
-package report
+package rules
 
 import (
 	"fmt"
 	"math/bits"
 	"strconv"
 
-	"btrace/replay"
 	"btrace/trace"
 )
 
@@ -13,10 +12,10 @@ import (
 // warp (as many lanes as the launch's block gives it), "w3:l0-7" or "w3:l5"
 // for a part of it, and a prefix "cta2/" where they are not of the given CTA.
 // A mask with holes gives several names. The result is never nil.
-func Threads(lanes []replay.Lanes, cta uint32, l *trace.Launch) []string {
+func Threads(lanes []Lanes, cta uint32, l *trace.Launch) []string {
 	out := []string{}
 	for _, s := range lanes {
-		warp := inCTA(s.CTA, cta) + "w" + strconv.FormatUint(uint64(s.Warp), 10)
+		warp := InCTA(s.CTA, cta) + "w" + strconv.FormatUint(uint64(s.Warp), 10)
 		if s.Mask == wholeWarp(s.Warp, l) {
 			out = append(out, warp)
 			continue
@@ -36,7 +35,9 @@ func Threads(lanes []replay.Lanes, cta uint32, l *trace.Launch) []string {
 	return out
 }
 
-func inCTA(cta, of uint32) string {
+// InCTA is the prefix of a name in one CTA as seen from another: "cta2/", or
+// nothing where they are the same.
+func InCTA(cta, of uint32) string {
 	if cta == of {
 		return ""
 	}
