@@ -76,6 +76,7 @@ Start with:  btrace demo`,
 		return fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
 	root.AddCommand(
+		newImport(), newExport(), newInfo(), newEvents(),
 		newExplain(),
 		newVersion(),
 	)

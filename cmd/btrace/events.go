@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"btrace/trace"
+	"btrace/trace/plain"
+)
+
+// eventFlags are the filters of the events command as they were given.
+type eventFlags struct {
+	from, to      string
+	ctas, warps   []uint
+	barriers, ops []string
+	launch        int64
+	limit         uint64
+	format        string
+}
+
+func newEvents() *cobra.Command {
+	var f eventFlags
+	cmd := &cobra.Command{
+		Use:   "events TRACE",
+		Short: "List the recorded events, filtered by time, CTA, warp, barrier or operation",
+		Example: `  btrace events run.zst --barrier mbar:0x1420 --from 100us
+  btrace events run.zst --cta 0 --warp 3 --op bar.sync,bar.done --format ndjson`,
+		Args: exactly(1, "one trace"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("--format", f.format, "text", "ndjson"); err != nil {
+				return err
+			}
+			q, err := f.query()
+			if err != nil {
+				return err
+			}
+			r, closeTrace, err := openTrace(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			defer closeTrace()
+			if f.launch >= 0 {
+				l, err := findLaunch(r, args[0], f.launch)
+				if err != nil {
+					return err
+				}
+				q.Launch = &l.ID
+			}
+			var w eventWriter = &ndjsonEvents{w: bufio.NewWriter(cmd.OutOrStdout())}
+			if f.format == "text" {
+				w = &textEvents{out: plain.NewPrinter(cmd.OutOrStdout()), launches: len(r.Launches()) > 1}
+			}
+			if err := listEvents(cmd, r, q, f.limit, w); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return warnDamage(cmd, args[0], r)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.from, "from", "", "not before this time: nanoseconds, or with a unit (12us, 3ms)")
+	fs.StringVar(&f.to, "to", "", "before this time")
+	fs.UintSliceVar(&f.ctas, "cta", nil, "only these CTAs (linear index)")
+	fs.UintSliceVar(&f.warps, "warp", nil, "only these warps")
+	fs.StringSliceVar(&f.barriers, "barrier", nil, "only on these barriers: bar:1, mbar:0x1420, cluster, group:NAME, warp:2")
+	fs.StringSliceVar(&f.ops, "op", nil, "only these operations: bar.sync, mbar.arrive, …")
+	fs.Int64Var(&f.launch, "launch", -1, "only this launch (default: all)")
+	fs.Uint64Var(&f.limit, "limit", 0, "at most this many events (default: all)")
+	fs.StringVar(&f.format, "format", "text", "text or ndjson")
+	return cmd
+}
+
+// query turns the flags into a query.
+func (f *eventFlags) query() (trace.Query, error) {
+	var q trace.Query
+	var err error
+	if q.From, err = parseTime("--from", f.from); err != nil {
+		return q, err
+	}
+	if q.To, err = parseTime("--to", f.to); err != nil {
+		return q, err
+	}
+	if f.to != "" && q.To <= q.From {
+		return q, fmt.Errorf("--to %s is not after --from %s", f.to, orZero(f.from))
+	}
+	if q.CTAs, err = uint32s("--cta", f.ctas); err != nil {
+		return q, err
+	}
+	if q.Warps, err = uint32s("--warp", f.warps); err != nil {
+		return q, err
+	}
+	for _, s := range f.barriers {
+		b, err := trace.ParseBarrier(s)
+		if err != nil {
+			return q, err
+		}
+		q.Barriers = append(q.Barriers, b)
+	}
+	for _, s := range f.ops {
+		k, ok := trace.ParseKind(s)
+		if !ok {
+			return q, unknownOp(s)
+		}
+		q.Kinds = append(q.Kinds, k)
+	}
+	return q, nil
+}
+
+func orZero(s string) string {
+	if s == "" {
+		return "0"
+	}
+	return s
+}
+
+func unknownOp(s string) error {
+	var names []string
+	for _, k := range trace.Kinds() {
+		if k.Kind != trace.KindUnknown {
+			names = append(names, k.Name)
+		}
+	}
+	return unknown("operation", s, names, "trace/FORMAT.md")
+}
+
+// parseTime reads a time: 107552 (nanoseconds), 12us, 3ms, 1.5s.
+func parseTime(flag, s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if ns, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return ns, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%s %q is not a time: give nanoseconds, or a unit (12us, 3ms)", flag, s)
+	}
+	return int64(d), nil
+}
+
+func uint32s(flag string, in []uint) ([]uint32, error) {
+	var out []uint32
+	for _, n := range in {
+		if uint(uint32(n)) != n {
+			return nil, fmt.Errorf("%s %d is too large", flag, n)
+		}
+		out = append(out, uint32(n))
+	}
+	return out, nil
+}
+
+// eventWriter is a form in which events are listed.
+type eventWriter interface {
+	event(e *trace.Event)
+	flush() error
+}
+
+func listEvents(cmd *cobra.Command, r *trace.Reader, q trace.Query, limit uint64, w eventWriter) error {
+	var e trace.Event
+	n := uint64(0)
+	for b, err := range r.Blocks(cmd.Context(), q) {
+		if err != nil {
+			w.flush()
+			return err
+		}
+		for i := range b.Len() {
+			if limit > 0 && n == limit {
+				return w.flush()
+			}
+			b.Event(i, &e)
+			w.event(&e)
+			n++
+		}
+	}
+	return w.flush()
+}
+
+type ndjsonEvents struct {
+	w    *bufio.Writer
+	line []byte
+	err  error
+}
+
+func (o *ndjsonEvents) event(e *trace.Event) {
+	o.line = append(trace.AppendNDJSON(o.line[:0], e), '\n')
+	if _, err := o.w.Write(o.line); o.err == nil {
+		o.err = err
+	}
+}
+
+func (o *ndjsonEvents) flush() error {
+	if err := o.w.Flush(); o.err == nil {
+		o.err = err
+	}
+	return o.err
+}
+
+type textEvents struct {
+	out      *plain.Printer
+	launches bool // show the launch of each event
+	begun    bool
+}
+
+func (o *textEvents) event(e *trace.Event) {
+	if !o.begun {
+		o.begun = true
+		if o.launches {
+			o.out.Printf("launch ")
+		}
+		o.out.Printf("%12s %5s %4s %6s %-8s %-22s %s\n", "ns", "cta", "warp", "seq", "lanes", "op", "operands")
+	}
+	if o.launches {
+		o.out.Printf("%6d ", e.Launch)
+	}
+	o.out.Printf("%12d %5d %4d %6d %08x %-22s %s\n", e.Time, e.CTA, e.Warp, e.Seq, e.Lanes, opName(&e.Op), operands(e))
+}
+
+func (o *textEvents) flush() error { return o.out.Flush() }
+
+func opName(o *trace.Op) string {
+	if o.Kind == trace.KindUnknown {
+		return o.Name
+	}
+	return o.Kind.String()
+}
+
+// operands are an event's operands as KEY=VALUE, in the order of the operand
+// table.
+func operands(e *trace.Event) string {
+	var parts []string
+	add := func(f trace.Field, format string, v any) {
+		parts = append(parts, f.String()+"="+fmt.Sprintf(format, v))
+	}
+	for _, spec := range trace.Operands() {
+		f := spec.Field
+		if !e.Has.Has(f) {
+			continue
+		}
+		switch f {
+		case trace.FieldBar:
+			add(f, "%d", e.Bar)
+		case trace.FieldAddr:
+			add(f, "%#x", e.Addr)
+		case trace.FieldGroup:
+			add(f, "%s", e.Group)
+		case trace.FieldCount:
+			add(f, "%d", e.Count)
+		case trace.FieldAligned:
+			add(f, "%t", e.Aligned)
+		case trace.FieldRed:
+			add(f, "%s", e.Red)
+		case trace.FieldPred:
+			add(f, "%08x", e.Pred)
+		case trace.FieldBytes:
+			add(f, "%d", e.Bytes)
+		case trace.FieldToken:
+			add(f, "%016x", e.Token)
+		case trace.FieldPhase:
+			add(f, "%d", e.Phase)
+		case trace.FieldParity:
+			add(f, "%d", e.Parity)
+		case trace.FieldOwnerCTA:
+			add(f, "%d", e.Owner)
+		case trace.FieldCTAMask:
+			add(f, "%#x", e.CTAMask)
+		case trace.FieldMask:
+			add(f, "%08x", e.Mask)
+		case trace.FieldNoInc:
+			add(f, "%t", e.NoInc)
+		case trace.FieldSem:
+			add(f, "%s", e.Sem)
+		case trace.FieldResult:
+			add(f, "%d", e.Result)
+		case trace.FieldText, trace.FieldReason:
+			add(f, "%q", e.Text)
+		case trace.FieldLost:
+			add(f, "%d", e.Lost)
+		case trace.FieldFile:
+			add(f, "%s", e.File)
+		case trace.FieldLine:
+			add(f, "%d", e.Line)
+		case trace.FieldPC:
+			add(f, "%#x", e.PC)
+		case trace.FieldClk:
+			add(f, "%d", e.Clk)
+		case trace.FieldExtra:
+			parts = append(parts, e.Extra)
+		}
+	}
+	return strings.Join(parts, " ")
+}
