@@ -176,3 +176,49 @@ func TestTime(t *testing.T) {
 		}
 	}
 }
+
+// stuck is a state with one of everything: a split warp, a partial one, a
+// barrier at rest, one in use and one that is gone.
+func stuck() (*trace.Launch, *replay.State) {
+	l := &trace.Launch{ID: 0, Kernel: "pipe", Block: trace.Dim{40, 1, 1}}
+	full := replay.BarrierRef{CTA: 1, Barrier: trace.Barrier{Kind: trace.BarrierMbar, ID: 0x1410}, Phase: 3}
+	return l, &replay.State{
+		Time: 107552,
+		Warps: []replay.WarpState{
+			{CTA: 1, Warp: 0, Strands: []replay.Strand{
+				{Lanes: 1, Activity: replay.Running, Since: 90000, Op: "mbar.arrive", Seq: 11, Location: replay.Location{File: "a.cu", Line: 7}},
+				{Lanes: ^uint32(1), Activity: replay.Hung, On: full, Since: 80000, Op: "mbar.wait", Seq: 10},
+			}},
+			{CTA: 1, Warp: 1, Strands: []replay.Strand{{Lanes: 0xff, Activity: replay.Absent}}},
+		},
+		Barriers: []replay.BarrierState{
+			{BarrierRef: replay.BarrierRef{CTA: 1, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: 0}, Phase: 2}, Live: true},
+			{BarrierRef: full, Live: true, Expected: 5, Pending: 1, Tx: 1024, InFlight: 512,
+				Arrived: []replay.Lanes{{CTA: 1, Warp: 0, Mask: 1}}, Waiting: []replay.Lanes{{CTA: 1, Warp: 0, Mask: ^uint32(1)}},
+				Init: replay.Location{File: "a.cu", Line: 3}},
+			{BarrierRef: replay.BarrierRef{CTA: 1, Barrier: trace.Barrier{Kind: trace.BarrierMbar, ID: 0x1420}}},
+		},
+	}
+}
+
+func TestState(t *testing.T) {
+	l, s := stuck()
+	golden(t, "state.txt", print(func(p *plain.Printer) { WriteState(p, "x.zst", l, s) }))
+}
+
+func TestStateJSON(t *testing.T) {
+	l, s := stuck()
+	var b strings.Builder
+	if err := WriteStateJSON(&b, "x.zst", l, s); err != nil {
+		t.Fatal(err)
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(b.String()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	indented, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "state.json", string(indented)+"\n")
+}
