@@ -9,13 +9,25 @@ import (
 	"btrace/trace/plain"
 )
 
-// WriteDiagnosis tells the story of every hang of a file, root by root, and
-// returns how many roots there are. Without any it prints a line that says
-// so.
-func WriteDiagnosis(p *plain.Printer, f File) int {
+// Hangs counts the roots of the hangs of a file.
+func Hangs(f File) int {
+	n := 0
+	if f.Report != nil {
+		for i := range f.Report.Findings {
+			if f.Report.Findings[i].Root {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// WriteDiagnosis tells the story of every hang of a file, root by root.
+// Without any it prints a line that says so.
+func WriteDiagnosis(p *plain.Printer, f File) {
 	r := f.Report
 	if r == nil {
-		return 0
+		return
 	}
 	roots := 0
 	for i := range r.Findings {
@@ -33,7 +45,6 @@ func WriteDiagnosis(p *plain.Printer, f File) int {
 			p.Printf("  next: btrace validate %s\n", f.Name)
 		}
 	}
-	return roots
 }
 
 func writeStory(p *plain.Printer, file string, f *replay.Finding, l *trace.Launch) {
