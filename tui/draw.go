@@ -1,0 +1,162 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+
+	"btrace/trace"
+)
+
+// View is the screen. It is drawn once after a change; Bubble Tea asks for it
+// more often than that.
+func (m *model) View() tea.View {
+	if m.dirty {
+		m.dirty = false
+		m.draw()
+		v := tea.NewView(string(m.grid.render(m.theme)))
+		v.AltScreen = true
+		v.WindowTitle = "btrace " + clean(m.cfg.Title, 80)
+		if m.mouse {
+			v.MouseMode = tea.MouseModeCellMotion
+		}
+		m.view = v
+	}
+	return m.view
+}
+
+// draw draws the frame into the grid.
+func (m *model) draw() {
+	m.grid.reset(m.cols, m.rows)
+	all := m.grid.canvas(rect{0, 0, m.cols, m.rows})
+	l := &m.layout
+	if l.tooSmall {
+		all.text(0, 0, styleText, fmt.Sprintf("at least %dx%d, please", minCols, minRows))
+		return
+	}
+	m.drawHeader(m.grid.canvas(l.header))
+	m.drawStatus(m.grid.canvas(l.status))
+	for y := range l.divider.h {
+		all.set(l.divider.x, l.divider.y+y, styleDim, glyphVertical)
+	}
+	if m.mode == modeHelp {
+		m.drawHelp(m.grid.canvas(rect{0, 1, m.cols, m.rows - 2}))
+		return
+	}
+	if m.tl == nil {
+		m.drawOpening()
+	} else {
+		m.drawTimeline()
+	}
+	for _, p := range l.panes {
+		m.drawPane(p)
+	}
+}
+
+// drawOpening stands where the timeline will be.
+func (m *model) drawOpening() {
+	c := m.grid.canvas(rect{1, 2, m.layout.axis.w - 2, m.rows - 4})
+	switch {
+	case len(m.cfg.Launches) == 0:
+		c.text(0, 0, styleText, "the trace has no launch")
+	case m.openErr != nil:
+		for i, line := range wrap(m.openErr.Error(), c.w) {
+			c.text(0, i, styleError, line)
+		}
+	default:
+		c.text(0, 0, styleDim, "opening "+m.current().Kernel)
+	}
+}
+
+// drawHeader says what is on the screen. The verdict always has its place;
+// the rest gives way from the right.
+func (m *model) drawHeader(c canvas) {
+	glyph, s, verdict := m.verdict()
+	c.fill(0, 0, c.w, styleText, ' ')
+	w := len(verdict) + 3
+	right := c.sub(rect{c.w - w, 0, w, 1})
+	right.set(0, 0, s, glyph)
+	right.text(2, 0, s|modFocus, verdict)
+	left := c.sub(rect{0, 0, c.w - w - 1, 1})
+	launch := m.current()
+	x := left.text(1, 0, styleBold, m.cfg.Title)
+	part := func(s style, text string) {
+		if text != "" && x+2 < left.w {
+			x = left.text(x+2, 0, s, text)
+		}
+	}
+	part(styleText, launch.Kernel)
+	if n := len(m.cfg.Launches); n > 1 {
+		part(styleDim, fmt.Sprintf("launch %d/%d", m.launch+1, n))
+	}
+	if launch.Outcome != "" {
+		part(styleDim, string(launch.Outcome))
+	}
+	if launch.Kernel != "" {
+		part(styleDim, dims("grid", launch.Grid)+dims(" block", launch.Block)+dims(" cluster", launch.Cluster))
+	}
+	part(styleDim, launch.Device)
+	part(styleDim, launch.Arch)
+}
+
+// dims writes an extent without its trailing ones.
+func dims(name string, d trace.Dim) string {
+	n := 3
+	for n > 1 && d[n-1] <= 1 {
+		n--
+	}
+	if n == 1 && d[0] <= 1 && name == " cluster" {
+		return ""
+	}
+	s := name + " "
+	for i := range n {
+		if i > 0 {
+			s += "x"
+		}
+		s += strconv.FormatUint(uint64(max(d[i], 1)), 10)
+	}
+	return s
+}
+
+// drawStatus shows the prompt, or what was last said and the focus.
+func (m *model) drawStatus(c canvas) {
+	if m.mode == modePrompt {
+		m.prompt.draw(c)
+		return
+	}
+	hint := " ? help"
+	x := c.w - len(hint) - 1
+	c.text(x+1, 0, styleDim, "?")
+	c.text(x+2, 0, styleDim, " help")
+	where := m.whereText()
+	if m.message != "" && c.w < 90 {
+		where = ""
+	}
+	n := len([]rune(where))
+	x = max(x-n-1, 0)
+	c.sub(rect{x, 0, c.w - x - len(hint) - 1, 1}).text(0, 0, styleText, where)
+	s := styleBold
+	if m.bad {
+		s = styleError
+	}
+	c.sub(rect{0, 0, x - 1, 1}).text(1, 0, s, m.message)
+}
+
+// whereText is the focus in one line.
+func (m *model) whereText() string {
+	if m.tl == nil || len(m.tree.all) == 0 {
+		return ""
+	}
+	s := timeText(m.focus.time)
+	if t, ok := m.marks.last(); ok {
+		s += "  Δ " + deltaText(m.focus.time-t)
+	}
+	if m.cols >= 50 {
+		s += "  " + m.focus.row.String()
+	}
+	if m.cols >= 64 && !m.focus.lane.none() {
+		s += "  " + m.focus.lane.barrier.String()
+	}
+	return s
+}

@@ -1,0 +1,316 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"btrace/replay"
+)
+
+// A timeline may be used by one goroutine at a time, so one worker asks it
+// everything: first where a key wants to go, then the state at the focus, then
+// the picture, in pieces. What a job found is applied in Update.
+
+// jobKind orders jobs by what a user waits for most.
+type jobKind uint8
+
+const (
+	jobOpen jobKind = iota
+	jobSeek
+	jobMoment
+	jobPicture
+)
+
+// job is one question to a timeline. It runs outside the program's loop and
+// returns what to do with the answer; nil if it was cancelled.
+type job struct {
+	kind   jobKind
+	epoch  int       // of the launch that it asks about
+	moment momentKey // of jobMoment
+	view   window    // of jobPicture
+	cells  int
+	run    func(context.Context) func(*model)
+}
+
+// workDone is the message of a job that has ended.
+type workDone struct{ apply func(*model) }
+
+// loaded is the message of something that no timeline was needed for.
+type loaded struct{ apply func(*model) }
+
+// worker is the job that runs, if one does.
+type worker struct {
+	busy   bool
+	job    job
+	cancel context.CancelFunc
+}
+
+func (w *worker) done() {
+	if w.cancel != nil {
+		w.cancel()
+	}
+	*w = worker{}
+}
+
+// next starts the next job, or cancels the one that runs if nobody wants its
+// answer any more.
+func (m *model) next() tea.Cmd {
+	if m.work.busy {
+		if m.outdated(m.work.job) {
+			m.work.cancel()
+		}
+		return nil
+	}
+	if m.ctx.Err() != nil {
+		return nil
+	}
+	var cmds []tea.Cmd
+	if j, ok := m.pick(); ok {
+		ctx, cancel := context.WithCancel(m.ctx)
+		m.work = worker{true, j, cancel}
+		cmds = append(cmds, func() tea.Msg {
+			apply := j.run(ctx)
+			if ctx.Err() != nil {
+				apply = nil
+			}
+			return workDone{apply}
+		})
+	}
+	return tea.Batch(append(cmds, m.loadSource())...)
+}
+
+// outdated reports whether a job's answer has become useless.
+func (m *model) outdated(j job) bool {
+	switch {
+	case j.epoch != m.epoch:
+		return true
+	case j.kind == jobMoment:
+		return j.moment != m.momentKey()
+	case j.kind == jobPicture:
+		return j.view != m.win || j.cells != m.track()
+	}
+	return false
+}
+
+// pick is the most urgent job that there is to do.
+func (m *model) pick() (job, bool) {
+	if m.tl == nil {
+		if m.openErr != nil || m.launch >= len(m.cfg.Launches) || m.cfg.Open == nil {
+			return job{}, false
+		}
+		return m.openJob(), true
+	}
+	if len(m.seeks) > 0 {
+		j := m.seeks[0](m)
+		m.seeks = m.seeks[1:]
+		j.kind, j.epoch = jobSeek, m.epoch
+		return j, true
+	}
+	if len(m.tree.all) == 0 {
+		return job{}, false
+	}
+	if key := m.momentKey(); !m.moments.has(key) {
+		return m.momentJob(key), true
+	}
+	return m.pictureJob()
+}
+
+// openJob opens the launch on the screen.
+func (m *model) openJob() job {
+	id, open := m.cfg.Launches[m.launch].ID, m.cfg.Open
+	return job{kind: jobOpen, epoch: m.epoch, run: func(ctx context.Context) func(*model) {
+		tl, err := open(ctx, id)
+		if err == nil && tl == nil {
+			err = errors.New("nothing to show")
+		}
+		if err != nil {
+			return func(m *model) { m.openErr = fmt.Errorf("open launch %d: %w", id, err) }
+		}
+		tree, lanes := newRows(tl.Rows()), newLanes(tl.Launch(), tl.Lanes())
+		first, last := tl.Span()
+		return func(m *model) {
+			m.tl, m.tree, m.lanes, m.clusters = tl, tree, lanes, lanes.clusters
+			m.bounds = bounds{first, max(first, last)}
+			m.opened()
+		}
+	}}
+}
+
+// momentKey names what the panes show: the state of a cluster at a time, and
+// the event of a row.
+type momentKey struct {
+	cluster uint64
+	time    int64
+	row     rowID
+}
+
+// moment is what is known of a time: the state of the focus' cluster, and the
+// row's last event.
+type moment struct {
+	key   momentKey
+	state *replay.State
+	event rowEvent
+	err   error
+}
+
+func (m *model) momentKey() momentKey {
+	return momentKey{m.clusters.of(m.focus.row.cta), m.focus.time, m.focus.row}
+}
+
+// moments keeps what was loaded lately.
+type moments struct {
+	byKey  map[momentKey]*moment
+	order  []momentKey
+	latest *moment
+}
+
+// momentsKept bounds how many are kept.
+const momentsKept = 64
+
+func newMoments() moments { return moments{byKey: map[momentKey]*moment{}} }
+
+func (s *moments) has(k momentKey) bool { return s.byKey[k] != nil }
+
+func (s *moments) put(x *moment) {
+	if !s.has(x.key) {
+		s.order = append(s.order, x.key)
+	}
+	s.byKey[x.key], s.latest = x, x
+	if len(s.order) > momentsKept {
+		delete(s.byKey, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+// get returns the moment, or the latest one that was loaded.
+func (s *moments) get(k momentKey) (x *moment, exact bool) {
+	if x := s.byKey[k]; x != nil {
+		s.latest = x
+		return x, true
+	}
+	return s.latest, false
+}
+
+func (m *model) momentJob(key momentKey) job {
+	tl, warps := m.tl, m.tree.warps(key.row)
+	return job{kind: jobMoment, epoch: m.epoch, moment: key, run: func(ctx context.Context) func(*model) {
+		x := &moment{key: key}
+		x.state, x.err = tl.State(ctx, key.row.cta, key.time)
+		if x.err == nil {
+			x.event, x.err = lastEvent(ctx, tl, warps, key.time)
+		}
+		return func(m *model) { m.moments.put(x) }
+	}}
+}
+
+// pictureSlice is how long a job may draw on before it hands over what it
+// has, so that a key never waits long for the worker.
+const pictureSlice = 8 * time.Millisecond
+
+// pictureJob loads a part of what the window shows and has not got.
+func (m *model) pictureJob() (job, bool) {
+	view, n, tl := m.win, m.track(), m.tl
+	j := job{kind: jobPicture, epoch: m.epoch, view: view, cells: n}
+	var rows []rowID
+	for _, v := range m.visibleRows() {
+		if !m.cells.has(v.id, view, n) && v.strand < 0 && !m.blank(v.id) {
+			rows = append(rows, v.id)
+		}
+	}
+	var barriers []replay.Lane
+	for _, l := range m.visibleLanes() {
+		if !m.phases.has(laneID{l.CTA, l.Barrier}, view, n) {
+			barriers = append(barriers, l)
+		}
+	}
+	if len(rows)+len(barriers) == 0 {
+		return job{}, false
+	}
+	warps := make([][]replay.Row, len(rows))
+	for i, r := range rows {
+		warps[i] = m.tree.warps(r)
+	}
+	j.run = func(ctx context.Context) func(*model) {
+		until := time.Now().Add(pictureSlice)
+		var apply []func(*model)
+		for _, l := range barriers {
+			if len(apply) > 0 && time.Now().After(until) {
+				break
+			}
+			ph, err := tl.Phases(ctx, l, view.from, view.to, n)
+			if ctx.Err() != nil {
+				break
+			}
+			apply = append(apply, func(m *model) { m.phases.put(laneID{l.CTA, l.Barrier}, view, n, ph, err) })
+		}
+		for i, r := range rows {
+			if len(apply) > 0 && time.Now().After(until) {
+				break
+			}
+			cells, err := rowCells(ctx, tl, warps[i], view, n)
+			if ctx.Err() != nil {
+				break
+			}
+			apply = append(apply, func(m *model) { m.cells.put(r, view, n, cells, err) })
+		}
+		return func(m *model) {
+			for _, f := range apply {
+				f(m)
+			}
+		}
+	}
+	return j, true
+}
+
+// rowCells are the cells of a row: those of a warp, or for a CTA the worst of
+// its warps.
+func rowCells(ctx context.Context, tl replay.Timeline, warps []replay.Row, view window, n int) ([]replay.Cell, error) {
+	cells := make([]replay.Cell, n)
+	var one []replay.Cell
+	for i, w := range warps {
+		if i == 0 {
+			if err := tl.Cells(ctx, w, view.from, view.to, cells); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if one == nil {
+			one = make([]replay.Cell, n)
+		}
+		clear(one)
+		if err := tl.Cells(ctx, w, view.from, view.to, one); err != nil {
+			return nil, err
+		}
+		for x, c := range one {
+			cells[x] = worse(cells[x], c)
+		}
+	}
+	return cells, nil
+}
+
+// worse joins two cells: the worst of both is what shows.
+func worse(a, b replay.Cell) replay.Cell {
+	return replay.Cell{
+		Activity: max(a.Activity, b.Activity),
+		Severity: max(a.Severity, b.Severity),
+		Mixed:    a.Mixed || b.Mixed || a.Activity != b.Activity,
+		Events:   a.Events || b.Events,
+	}
+}
+
+// loadReport asks for the verdict where it was not known at the start.
+func (m *model) loadReport() tea.Cmd {
+	if m.report != nil || m.cfg.LoadReport == nil {
+		return nil
+	}
+	m.reporting = true
+	load, ctx := m.cfg.LoadReport, m.ctx
+	return func() tea.Msg {
+		r, err := load(ctx)
+		return loaded{func(m *model) { m.reported(r, err) }}
+	}
+}

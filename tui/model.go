@@ -1,0 +1,339 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"btrace/replay"
+	"btrace/trace"
+)
+
+// mode is what the keyboard is about.
+type mode uint8
+
+const (
+	modeNormal mode = iota
+	modeHelp
+	modePrompt
+)
+
+// model is the state of the viewer. Bubble Tea hands it one message at a time.
+type model struct {
+	ctx      context.Context
+	cfg      Config
+	commands []Command
+	keys     map[binding]int // index into commands
+	ops      []string        // name of every kind of event
+
+	// What is drawn on.
+	cols, rows int
+	theme      *theme
+	grid       grid
+	view       tea.View
+	dirty      bool
+	layout     layout
+
+	// The launch.
+	launch   int // index in cfg.Launches
+	epoch    int // counts launches opened: answers about an earlier one are dropped
+	tl       replay.Timeline
+	tree     *rows
+	lanes    *lanes
+	clusters clusters
+	bounds   bounds
+	openErr  error
+
+	// Where the user is.
+	focus   focus
+	win     window
+	finding int
+	hist    history
+	marks   marks
+	moved   bool // the user has gone somewhere: open on nothing any more
+	arrive  func(*model)
+
+	// Panes.
+	active  pane
+	slots   [2]pane
+	slot    int // the slot that was activated last
+	top     int // first visible row
+	laneTop int
+	scroll  [numPanes]int
+	mode    mode
+	help    help
+	prompt  prompt
+	message string
+	bad     bool // the message reports something that went wrong
+	mouse   bool
+
+	// What has been loaded.
+	report    *replay.Report
+	reportErr error
+	reporting bool
+	cells     *store[rowID, replay.Cell]
+	phases    *store[laneID, replay.Phase]
+	moments   moments
+	sources   sources
+	overview  overview
+	story     story
+
+	work  worker
+	seeks []func(*model) job
+	find  string // what was searched for last
+}
+
+// cellLimit and phaseLimit bound the pictures that are kept: about 24 MB.
+const (
+	cellLimit  = 2 << 20
+	phaseLimit = 256 << 10
+)
+
+func newModel(ctx context.Context, cfg Config) *model {
+	m := &model{
+		ctx: ctx, cfg: cfg, commands: Commands(), finding: -1, mouse: !cfg.NoMouse, dirty: true,
+		report: cfg.Report, slots: [2]pane{paneState, paneEvent}, slot: 1,
+	}
+	m.keys = bindings(m.commands)
+	for _, k := range trace.Kinds() {
+		m.ops = append(m.ops, k.Name)
+	}
+	m.setProfile(colorprofile.TrueColor)
+	m.grid.ascii = cfg.ASCII
+	m.clearLaunch()
+	m.launch = m.firstLaunch()
+	if m.hasFindings() {
+		m.slots = [2]pane{paneStory, paneState}
+	}
+	return m
+}
+
+func (m *model) setProfile(p colorprofile.Profile) {
+	if m.cfg.NoColor {
+		p = min(p, colorprofile.ASCII)
+	}
+	m.theme = newTheme(p)
+}
+
+// clearLaunch forgets everything that was loaded of a launch.
+func (m *model) clearLaunch() {
+	m.epoch++
+	m.tl, m.openErr = nil, nil
+	m.tree, m.lanes = newRows(nil), newLanes(trace.Launch{}, nil)
+	m.cells = newStore[rowID, replay.Cell](cellLimit)
+	m.phases = newStore[laneID, replay.Phase](phaseLimit)
+	m.moments = newMoments()
+	m.seeks, m.marks = nil, nil
+	m.top, m.laneTop = 0, 0
+}
+
+// Init asks for what the first frame does not wait for.
+func (m *model) Init() tea.Cmd { return tea.Batch(m.next(), m.loadReport()) }
+
+// Update takes in one message.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.resize(msg.Width, msg.Height)
+	case tea.ColorProfileMsg:
+		m.setProfile(msg.Profile)
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		if m.mode == modePrompt {
+			m.prompt.insert(msg.Content)
+		}
+	case tea.MouseMsg:
+		m.mouseEvent(msg)
+	case workDone:
+		current := m.work.job.epoch == m.epoch
+		m.work.done()
+		if current && msg.apply != nil {
+			msg.apply(m)
+		}
+	case loaded:
+		msg.apply(m)
+	default:
+		return m, nil
+	}
+	m.dirty = true
+	m.arrange()
+	return m, tea.Batch(cmd, m.next())
+}
+
+// resize takes in the size of the screen, and keeps the playhead where it is
+// on it.
+func (m *model) resize(cols, rows int) {
+	const most = 1000 // no screen is larger; a terminal that says so is wrong
+	m.cols, m.rows = min(max(cols, 0), most), min(max(rows, 0), most)
+	m.arrange()
+	m.setWindow(m.win)
+}
+
+// arrange computes the layout and scrolls what must be visible into view.
+func (m *model) arrange() {
+	story := 0
+	if m.cols >= wideCols && m.selected() != nil {
+		story = len(m.storyPage(sideWidth(m.cols) - 2).lines)
+	}
+	m.layout = newLayout(layoutInput{
+		cols: m.cols, rows: m.rows, lanes: len(m.lanes.of(m.focus.row.cta)), lines: len(m.tree.flat),
+		findings: len(m.findings()), story: story,
+		source: m.cfg.SourceRoot != "" || m.cfg.ReadSource != nil,
+		active: m.active, slots: m.slots, clusters: m.clusters.several(),
+	})
+	m.scrollRows()
+	m.scrollLanes()
+}
+
+// current is the launch on the screen.
+func (m *model) current() trace.Launch {
+	if m.tl != nil {
+		return m.tl.Launch()
+	}
+	if m.launch < len(m.cfg.Launches) {
+		return m.cfg.Launches[m.launch]
+	}
+	return trace.Launch{}
+}
+
+// findings are those of the report, else those of the launch.
+func (m *model) findings() []replay.Finding {
+	if m.report != nil {
+		return m.report.Findings
+	}
+	if m.tl != nil {
+		return m.tl.Findings()
+	}
+	return nil
+}
+
+func (m *model) hasFindings() bool { return len(m.findings()) > 0 }
+
+// selected is the finding that the story is about.
+func (m *model) selected() *replay.Finding {
+	if f := m.findings(); m.finding >= 0 && m.finding < len(f) {
+		return &f[m.finding]
+	}
+	return nil
+}
+
+// say shows a message on the status line until the next key.
+func (m *model) say(s string) { m.message, m.bad = s, false }
+
+// complain shows what went wrong.
+func (m *model) complain(err error) { m.message, m.bad = err.Error(), true }
+
+// place is where the user is.
+func (m *model) place() place { return place{m.launch, m.focus, m.win, m.finding} }
+
+// leave remembers the place that a command goes away from.
+func (m *model) leave(command string, step bool) {
+	m.moved = true
+	m.hist.remember(m.place(), command, step)
+}
+
+// track is the number of cells that the window is drawn in.
+func (m *model) track() int { return m.layout.track() }
+
+// setWindow shows a window, as far as there is something to show.
+func (m *model) setWindow(w window) { m.win = m.bounds.clamp(w, m.track()) }
+
+// fit shows the whole launch.
+func (m *model) fit() { m.win = m.bounds.fit(m.track()) }
+
+// setTime moves the playhead, and the window with it if it leaves it.
+func (m *model) setTime(t int64) {
+	t = min(max(t, m.bounds.first), m.bounds.last)
+	m.focus.time = t
+	n := m.track()
+	switch at := m.win.cell(t, n); {
+	case at < 0 && t >= saturate(m.win.from, m.win.size(), true):
+		m.setWindow(around(t, m.win.size(), 3, 4))
+	case at >= n && t < saturate(m.win.to, m.win.size(), false):
+		m.setWindow(around(t, m.win.size(), 1, 4))
+	case at < 0 || at >= n:
+		m.setWindow(around(t, m.win.size(), 1, 2))
+	}
+}
+
+// setRow moves the focus to a row, and to the barrier there that stands for
+// the focused one.
+func (m *model) setRow(r rowID) {
+	m.focus.row = r
+	m.focus.lane = m.lanes.like(m.focus.lane, r.cta)
+	if m.focus.lane.none() {
+		if l := m.lanes.of(r.cta); len(l) > 0 {
+			m.focus.lane = laneID{l[0].CTA, l[0].Barrier}
+		}
+	}
+}
+
+// activate makes a pane the one that up and down are about, and brings it onto
+// a screen that does not show it.
+func (m *model) activate(p pane) {
+	m.active = p
+	if !p.details() {
+		return
+	}
+	n := slotCount(m.cols)
+	for i := range n {
+		if m.slots[i] == p {
+			m.slot = i
+			return
+		}
+	}
+	m.slot = (m.slot + 1) % n
+	for i := range m.slots { // never the same pane twice
+		if m.slots[i] == p {
+			m.slots[i] = m.slots[m.slot]
+		}
+	}
+	m.slots[m.slot] = p
+}
+
+// scrollRows keeps the focused row in view.
+func (m *model) scrollRows() {
+	h := m.layout.rows.h
+	if len(m.tree.flat) == 0 || h <= 0 {
+		m.top = 0
+		return
+	}
+	at := m.tree.index(m.focus.row)
+	m.top = min(m.top, at, len(m.tree.flat)-1)
+	if at-m.top > h {
+		m.top = at - h
+	}
+	for m.top < at && m.height(m.top, at) > h {
+		m.top++
+	}
+	// No empty space below the last row while there are rows above.
+	for m.top > 0 && m.height(m.top-1, len(m.tree.flat)-1) <= h {
+		m.top--
+	}
+}
+
+// height is the number of screen lines of flat rows i to j, both included;
+// counting stops beyond the screen.
+func (m *model) height(i, j int) int {
+	n := 0
+	for ; i <= j && n <= m.layout.rows.h; i++ {
+		n += 1 + len(m.strands(m.tree.flat[i]))
+	}
+	return n
+}
+
+func (m *model) scrollLanes() {
+	h := m.layout.lanes.h
+	n := len(m.lanes.of(m.focus.row.cta))
+	at := max(m.lanes.find(m.focus.lane), 0)
+	if m.focus.lane.none() || h <= 0 {
+		at = 0
+	}
+	m.laneTop = max(min(m.laneTop, at, n-h), 0)
+	if h > 0 && at >= m.laneTop+h {
+		m.laneTop = at - h + 1
+	}
+}

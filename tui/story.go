@@ -1,0 +1,127 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"btrace/replay"
+	"btrace/trace"
+)
+
+// story is the page of the selected finding. It is made once for a finding
+// and a width: it can be long.
+type story struct {
+	of    *replay.Finding
+	epoch int
+	page  page
+}
+
+// mostBehind bounds how many of the waits behind a root are told.
+const mostBehind = 100
+
+func (m *model) storyPage(width int) *page {
+	f := m.selected()
+	if m.story.of == f && m.story.page.width == width && f != nil {
+		return &m.story.page
+	}
+	m.story = story{of: f, page: page{width: width}}
+	p := &m.story.page
+	if f == nil {
+		p.add(span{styleDim, "no finding is selected: n goes to the next"})
+		return p
+	}
+	tell(p, f)
+	return p
+}
+
+// tell writes a finding's story: what happened, who is in it, what is behind
+// it, what to change.
+func tell(p *page, f *replay.Finding) {
+	cta := f.BarrierRef.CTA
+	sev := severity(f.Severity)
+	kind := string(f.Severity)
+	if f.Root {
+		kind += ", the root of the hang"
+	}
+	p.add(span{severityStyle(sev), string(severityGlyph(sev)) + " " + kind}, span{styleDim, " at " + timeText(f.Time)})
+	p.wrap(styleBold, "", f.Message)
+	if at := siteText(f.Location); at != "" {
+		p.wrap(styleText, "where   ", at)
+	}
+	if len(f.Threads) > 0 {
+		p.wrap(styleText, "threads ", lanesText(f.Threads, cta))
+	}
+	if len(f.Missing) > 0 {
+		p.wrap(styleText, "missing ", lanesText(f.Missing, cta))
+	}
+	if len(f.Cycle) > 0 {
+		var names []string
+		for _, b := range f.Cycle {
+			names = append(names, barrierText(b, cta))
+		}
+		p.wrap(styleText, "cycle   ", strings.Join(append(names, names[0]), " → "))
+	}
+	for _, s := range f.Story {
+		p.wrap(styleText, "• ", s)
+	}
+	if f.Hint != "" {
+		p.wrap(styleClean, "change  ", f.Hint)
+	}
+	for i, w := range f.Behind {
+		if i == mostBehind {
+			p.add(span{styleDim, fmt.Sprintf("and %d more waits", len(f.Behind)-i)})
+			break
+		}
+		text := lanesText(w.Threads, cta)
+		if w.Barrier.Kind != trace.BarrierNone {
+			text += " at " + barrierText(w.BarrierRef, cta)
+		}
+		if at := siteText(w.Location); at != "" {
+			text += ", " + at
+		}
+		p.wrap(styleText, "behind  ", text+", since "+timeText(w.Since))
+	}
+}
+
+// focusText is what is in focus as plain text, for the clipboard.
+func (m *model) focusText() string {
+	var b strings.Builder
+	row := func(head, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-9s%s\n", head, clean(text, 2000))
+		}
+	}
+	launch := m.current()
+	_, _, verdict := m.verdict()
+	row("trace", m.cfg.Title)
+	row("launch", fmt.Sprintf("%d %s", launch.ID, launch.Kernel))
+	row("verdict", verdict)
+	if m.tl != nil && len(m.tree.all) > 0 {
+		row("time", fmt.Sprintf("%s (%d ns)", timeText(m.focus.time), m.focus.time))
+		row("row", m.focus.row.String())
+	}
+	if !m.focus.lane.none() {
+		row("barrier", fmt.Sprintf("%s of cta%d", m.focus.lane.barrier, m.focus.lane.cta))
+	}
+	copyPage := func(f func(*page)) {
+		p := page{width: 200}
+		f(&p)
+		for _, l := range p.lines {
+			b.WriteString("  ")
+			for _, s := range l {
+				b.WriteString(clean(s.text, 2000))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if m.tl != nil {
+		copyPage(m.statePage)
+		row("event", "")
+		copyPage(m.eventPage)
+	}
+	if f := m.selected(); f != nil {
+		row("finding", string(f.Rule))
+		copyPage(func(p *page) { tell(p, f) })
+	}
+	return b.String()
+}
