@@ -1,0 +1,114 @@
+package emu
+
+import (
+	"errors"
+	"fmt"
+
+	"btrace/trace"
+)
+
+// The limits of an sm_90 device (CUDA C++ Programming Guide, "Technical
+// Specifications per Compute Capability").
+const (
+	MaxThreads = 1024      // in a CTA
+	MaxCluster = 16        // CTAs in a cluster
+	MaxShared  = 227 << 10 // bytes of shared memory of a CTA
+	maxBlockZ  = 64
+	maxGridX   = 1<<31 - 1
+	maxGridYZ  = 1<<16 - 1
+	// maxTogether is how many threads a device holds at once: 132 SMs of
+	// 2,048. A cooperative launch may not be larger.
+	maxTogether = 132 * 2048
+)
+
+// The schedules.
+const (
+	// RoundRobin runs whoever is ready first, in turn.
+	RoundRobin = "rr"
+	// Random runs anybody who can go on, however long it takes until then:
+	// a warp may be held up at any operation, and so may a copy.
+	Random = "random"
+)
+
+// Schedules lists the names that Config.Schedule may have.
+func Schedules() []string { return []string{RoundRobin, Random} }
+
+// ErrConfig is wrapped by the errors about a launch that no device would
+// take.
+var ErrConfig = errors.New("cannot launch")
+
+// Config says how a kernel is launched. The zero Config is one thread.
+type Config struct {
+	Grid    trace.Dim // CTAs; an extent of zero counts as one
+	Block   trace.Dim // threads of a CTA
+	Cluster trace.Dim // CTAs of a cluster
+	Shared  int       // bytes of dynamic shared memory of a CTA
+	// Seed chooses the interleaving under Random. It has no meaning under
+	// RoundRobin.
+	Seed     uint64
+	Schedule string // RoundRobin, which is also "", or Random
+	Launch   uint32 // the launch number that events carry
+	// Cooperative makes all CTAs resident at once, so that Thread.ThisGrid
+	// can synchronise them.
+	Cooperative bool
+	// StepBudget is how many warp operations the launch may take before it
+	// is given up as hung; 0 means 1<<26.
+	StepBudget uint64
+	// SpinBudget is how many turns every lane may poll (Thread.Spin, or a
+	// test that fails) while no lane does anything else, before the launch is
+	// given up as hung; 0 means 1,000.
+	SpinBudget uint64
+}
+
+const (
+	defaultStepBudget = 1 << 26
+	defaultSpinBudget = 1000
+)
+
+// prepare fills in the defaults and checks the limits.
+func (c Config) prepare() (Config, error) {
+	for _, d := range []*trace.Dim{&c.Grid, &c.Block, &c.Cluster} {
+		for i := range d {
+			d[i] = max(d[i], 1)
+		}
+	}
+	if c.Schedule == "" {
+		c.Schedule = RoundRobin
+	}
+	if c.StepBudget == 0 {
+		c.StepBudget = defaultStepBudget
+	}
+	if c.SpinBudget == 0 {
+		c.SpinBudget = defaultSpinBudget
+	}
+	return c, c.check()
+}
+
+func (c *Config) check() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrConfig, fmt.Sprintf(format, args...))
+	}
+	switch g, b := c.Grid, c.Block; {
+	case b[0] > MaxThreads || b[1] > MaxThreads || b[2] > maxBlockZ || b.Size() > MaxThreads:
+		return bad("a block of %s threads: a CTA has at most %d, and %d in z", dims(b), MaxThreads, maxBlockZ)
+	case g[0] > maxGridX || g[1] > maxGridYZ || g[2] > maxGridYZ || g.Size() > maxGridX:
+		return bad("a grid of %s CTAs: at most %d in all, and %d in y and z", dims(g), maxGridX, maxGridYZ)
+	case c.Cluster[0] > MaxCluster || c.Cluster[1] > MaxCluster || c.Cluster[2] > MaxCluster || c.Cluster.Size() > MaxCluster:
+		return bad("a cluster of %s CTAs: at most %d", dims(c.Cluster), MaxCluster)
+	case c.Shared < 0 || c.Shared > MaxShared:
+		return bad("%d bytes of shared memory: a CTA has at most %d", c.Shared, MaxShared)
+	case c.Cooperative && g.Size()*b.Size() > maxTogether:
+		return bad("a cooperative grid of %d threads: at most %d fit on the device at once", g.Size()*b.Size(), maxTogether)
+	}
+	for i := range c.Grid {
+		if c.Grid[i]%c.Cluster[i] != 0 {
+			return bad("a grid of %s CTAs is not whole clusters of %s", dims(c.Grid), dims(c.Cluster))
+		}
+	}
+	if c.Schedule != RoundRobin && c.Schedule != Random {
+		return bad("unknown schedule %q: want %s or %s", c.Schedule, RoundRobin, Random)
+	}
+	return nil
+}
+
+func dims(d trace.Dim) string { return fmt.Sprintf("%dx%dx%d", d[0], d[1], d[2]) }

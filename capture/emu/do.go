@@ -1,0 +1,211 @@
+package emu
+
+import (
+	"math/bits"
+
+	"btrace/replay/barrier"
+	"btrace/trace"
+)
+
+// do has lanes of w do the operation that they are at, and returns those that
+// go on at once.
+func (m *machine) do(w *warp, lanes uint32, o *op) (goOn uint32) {
+	if o.kind != kindWork && o.kind != kindResume && !o.polls() {
+		w.each(lanes, func(t *Thread) { t.polling = false })
+	}
+	switch o.kind {
+	case kindResume:
+		return lanes
+	case kindWork:
+		return m.work(w, lanes, o)
+	case kindSpin:
+		w.each(lanes, func(t *Thread) { t.poll(0) })
+		return lanes
+	case trace.KindEnter:
+		m.record(w, lanes, o.kind, o)
+		w.each(lanes, (*Thread).begin)
+		return lanes
+	case trace.KindExit:
+		return m.exit(w, lanes, o)
+	case trace.KindMark:
+		e := m.record(w, lanes, o.kind, o)
+		e.Text, e.Has = o.text, e.Has.With(trace.FieldText)
+		return lanes
+	case trace.KindTrap:
+		m.endTrap(w, lanes, o, o.text)
+		return 0
+	case trace.KindBarArrive, trace.KindBarSync, trace.KindBarRed:
+		return m.bar(w, lanes, o)
+	case trace.KindBarDone:
+		return m.barDone(w, lanes, o)
+	case trace.KindClusterArrive, trace.KindClusterWait, trace.KindClusterDone:
+		return m.clusterBarrier(w, lanes, o)
+	case trace.KindGroupArrive, trace.KindGroupWait, trace.KindGroupDone:
+		return m.groupBarrier(w, lanes, o)
+	case trace.KindSyncwarp, trace.KindSyncwarpDone:
+		return m.syncwarp(w, lanes, o)
+	}
+	return m.mbarrier(w, lanes, o)
+}
+
+func (w *warp) each(lanes uint32, f func(*Thread)) {
+	for ; lanes != 0; lanes &= lanes - 1 {
+		f(w.lanes[bits.TrailingZeros32(lanes)])
+	}
+}
+
+// then makes kind, with the same operands, the operation that lanes are at.
+func (w *warp) then(lanes uint32, kind trace.Kind) {
+	w.each(lanes, func(t *Thread) { t.op.kind = kind })
+}
+
+func (m *machine) work(w *warp, lanes uint32, o *op) uint32 {
+	w.each(lanes, func(t *Thread) {
+		t.op.kind = kindResume
+		t.due = m.now + o.ns
+		t.since = m.l.steps
+	})
+	return 0
+}
+
+// poll makes the lane wait a while before it asks again, longer each time.
+func (t *Thread) poll(least int64) {
+	if !t.polling {
+		t.polling, t.polls = true, 0
+	}
+	t.delay = max(least, pollFirst<<t.polls)
+	t.polls = min(t.polls+1, pollDoubles)
+}
+
+// exit takes lanes out of everything that waits for non-exited threads.
+func (m *machine) exit(w *warp, lanes uint32, o *op) uint32 {
+	m.record(w, lanes, o.kind, o)
+	w.live &^= lanes
+	w.hold(lanes)
+	m.live -= bits.OnesCount32(lanes)
+	w.each(lanes, func(t *Thread) { t.next, t.end, t.yield = nil, nil, nil })
+
+	m.eff.Reset()
+	w.cta.named.Exit(w.index, lanes, &m.eff)
+	m.settleNamed(w.cta)
+
+	m.eff.Reset()
+	w.cta.cluster.bar.Exit(w.cta.id, w.index, lanes, &m.eff)
+	m.settleCollective()
+
+	m.eff.Reset()
+	w.sync.Exit(lanes, &m.eff)
+	m.settleSyncwarp(w)
+	return 0
+}
+
+// bar does a PTX barrier instruction.
+func (m *machine) bar(w *warp, lanes uint32, o *op) uint32 {
+	b := barrier.NamedOp{
+		Kind: o.named, Warp: w.index, Lanes: lanes, Bar: o.bar, Count: o.count, Aligned: o.aligned, Site: uint64(o.pc),
+	}
+	w.each(lanes, func(t *Thread) {
+		if t.pred {
+			b.Pred |= 1 << t.lane
+		}
+	})
+	e := m.record(w, lanes, o.kind, o)
+	e.Bar, e.Count, e.Aligned = o.bar, o.count, o.aligned
+	e.Has = e.Has.With(trace.FieldBar, trace.FieldCount, trace.FieldAligned)
+	if o.kind == trace.KindBarRed {
+		e.Red, e.Pred = redOf(o.named), b.Pred
+		e.Has = e.Has.With(trace.FieldRed, trace.FieldPred)
+	}
+	w.hold(lanes)
+	w.then(lanes, trace.KindBarDone)
+	if o.kind == trace.KindBarArrive {
+		w.then(lanes, kindResume)
+	}
+	m.eff.Reset()
+	w.cta.named.Do(b, &m.eff)
+	if m.eff.Trap != "" {
+		m.endTrap(w, lanes, o, m.eff.Trap)
+		return 0
+	}
+	m.settleNamed(w.cta)
+	if o.kind == trace.KindBarArrive {
+		return lanes & w.ready
+	}
+	return 0
+}
+
+func redOf(k barrier.NamedKind) trace.Red {
+	switch k {
+	case barrier.NamedRedPopc:
+		return trace.RedPopc
+	case barrier.NamedRedAnd:
+		return trace.RedAnd
+	case barrier.NamedRedOr:
+		return trace.RedOr
+	}
+	return trace.RedNone
+}
+
+// settleNamed lets those go whom a named barrier of c has released.
+func (m *machine) settleNamed(c *cta) {
+	for _, r := range m.eff.Released {
+		w := c.warps[r.Warp]
+		w.each(r.Lanes, func(t *Thread) { t.op.result = r.Result })
+		m.release(w, r.Lanes)
+	}
+}
+
+func (m *machine) barDone(w *warp, lanes uint32, o *op) uint32 {
+	e := m.record(w, lanes, o.kind, o)
+	e.Bar, e.Has = o.bar, e.Has.With(trace.FieldBar)
+	if redOf(o.named) != trace.RedNone {
+		e.Result, e.Has = o.result, e.Has.With(trace.FieldResult)
+	}
+	w.each(lanes, func(t *Thread) { t.result = o.result })
+	return lanes
+}
+
+func (m *machine) clusterBarrier(w *warp, lanes uint32, o *op) uint32 {
+	m.record(w, lanes, o.kind, o)
+	m.eff.Reset()
+	switch bar := w.cta.cluster.bar; o.kind {
+	case trace.KindClusterArrive:
+		bar.Arrive(w.cta.id, w.index, lanes, &m.eff)
+		m.settleCollective()
+	case trace.KindClusterWait:
+		w.hold(lanes)
+		w.then(lanes, trace.KindClusterDone)
+		bar.Wait(w.cta.id, w.index, lanes, &m.eff)
+		m.settleCollective()
+		return 0
+	}
+	return lanes
+}
+
+// settleCollective lets those go whom the barrier of a cluster or group has
+// released.
+func (m *machine) settleCollective() {
+	for _, r := range m.eff.Released {
+		m.release(m.ctas[r.CTA].warps[r.Warp], r.Lanes)
+	}
+}
+
+func (m *machine) syncwarp(w *warp, lanes uint32, o *op) uint32 {
+	e := m.record(w, lanes, o.kind, o)
+	e.Mask, e.Has = o.mask, e.Has.With(trace.FieldMask)
+	if o.kind == trace.KindSyncwarpDone {
+		return lanes
+	}
+	w.hold(lanes)
+	w.then(lanes, trace.KindSyncwarpDone)
+	m.eff.Reset()
+	w.sync.Sync(lanes, o.mask, &m.eff)
+	m.settleSyncwarp(w)
+	return 0
+}
+
+func (m *machine) settleSyncwarp(w *warp) {
+	for _, r := range m.eff.Released {
+		m.release(w, r.Lanes)
+	}
+}

@@ -1,0 +1,69 @@
+package emu
+
+import (
+	"btrace/replay/barrier"
+	"btrace/trace"
+)
+
+// The operations that are not events: they only take time.
+const (
+	kindResume trace.Kind = trace.Kind(trace.NumKinds) + iota // nothing: the lane goes on
+	kindWork
+	kindSpin
+)
+
+// by says how a test or wait names its phase.
+type by uint8
+
+const (
+	byParity by = iota
+	byToken
+)
+
+// op is an operation that a lane is at, with its operands. Lanes whose ops are
+// equal do them together; what may differ between them is kept in Thread.
+type op struct {
+	kind     trace.Kind
+	named    barrier.NamedKind
+	by       by
+	parity   uint8
+	aligned  bool
+	noInc    bool
+	function bool // mbar.init of a barrier with a completion function
+	try      bool // mbar.test: try_wait
+	result   uint32
+	bar      uint32
+	count    uint32
+	owner    uint32 // CTA that owns the mbarrier
+	mask     uint32 // of a syncwarp, or the CTA ranks of a multicast
+	pc       uintptr
+	addr     uint64
+	phase    uint64 // of a token
+	bytes    int64
+	ns       int64
+	group    *group
+	text     string
+}
+
+// polls reports whether the operation only asks.
+func (o *op) polls() bool { return o.kind == kindSpin || o.kind == trace.KindMbarTest }
+
+// name is the operation's name in a trace.
+func (o *op) name() string {
+	switch o.kind {
+	case kindResume, kindWork:
+		return "work"
+	case kindSpin:
+		return "spin"
+	}
+	return o.kind.String()
+}
+
+// barrier is what the operation is on.
+func (o *op) barrier(warp uint32) trace.Barrier {
+	e := trace.Op{Kind: o.kind, Bar: o.bar, Addr: o.addr}
+	if o.group != nil {
+		e.Group = o.group.name
+	}
+	return e.Barrier(warp)
+}

@@ -1,0 +1,115 @@
+package emu
+
+import (
+	"fmt"
+	"math/bits"
+
+	"btrace/trace"
+)
+
+const batch = 1024
+
+// recorder hands events to the sink.
+type recorder struct {
+	sink    Sink
+	launch  uint32
+	events  []trace.Event
+	scratch trace.Event // where there is no sink
+	err     error
+
+	warpEvents, threadEvents uint64
+}
+
+// next returns the place for one more event. It is valid until the next call.
+func (r *recorder) next() *trace.Event {
+	if r.sink == nil {
+		r.scratch = trace.Event{}
+		return &r.scratch
+	}
+	if len(r.events) == batch {
+		_ = r.flush() // kept in r.err
+	}
+	if r.events == nil {
+		r.events = make([]trace.Event, 0, batch)
+	}
+	r.events = append(r.events, trace.Event{})
+	return &r.events[len(r.events)-1]
+}
+
+func (r *recorder) flush() error {
+	if r.err != nil || len(r.events) == 0 {
+		return r.err
+	}
+	if err := r.sink.Write(r.events); err != nil {
+		r.err = fmt.Errorf("writing events of launch %d: %w", r.launch, err)
+	}
+	r.events = r.events[:0]
+	return r.err
+}
+
+// record makes the event of an operation by lanes of w, without operands.
+func (m *machine) record(w *warp, lanes uint32, kind trace.Kind, o *op) *trace.Event {
+	l := m.l
+	e := l.rec.next()
+	if l.rec.err != nil && l.err == nil {
+		l.err = l.rec.err
+	}
+	l.rec.warpEvents++
+	l.rec.threadEvents += uint64(bits.OnesCount32(lanes))
+	e.Time, e.Launch, e.CTA, e.Warp, e.Seq = m.now, l.rec.launch, w.cta.id, w.index, w.seq
+	w.seq++
+	e.Kind, e.Lanes = kind, lanes
+	switch {
+	case kind == trace.KindEnter:
+		m.locate(e, l.program, l.line)
+	case o.pc != 0:
+		s := l.site(o.pc)
+		m.locate(e, s.file, s.line)
+	}
+	return e
+}
+
+func (m *machine) locate(e *trace.Event, file string, line uint32) {
+	if line != 0 {
+		e.Line, e.Has = line, e.Has.With(trace.FieldLine)
+	}
+	if file != m.l.program {
+		e.File, e.Has = file, e.Has.With(trace.FieldFile)
+	}
+}
+
+// endTrap ends the launch with a trap by lanes of w.
+func (m *machine) endTrap(w *warp, lanes uint32, o *op, reason string) {
+	e := m.record(w, lanes, trace.KindTrap, o)
+	e.Text, e.Has = reason, e.Has.With(trace.FieldReason)
+	m.l.trap = reason
+}
+
+// report lists the lanes that cannot go on.
+func (m *machine) report() {
+	for _, c := range m.order {
+		for _, w := range c.warps {
+			for lanes := w.live; lanes != 0; {
+				s := m.stuckAt(w, lanes)
+				m.l.stuck = append(m.l.stuck, s)
+				lanes &^= s.Lanes
+			}
+		}
+	}
+}
+
+// stuckAt describes the first of the lanes and those that are at the same.
+func (m *machine) stuckAt(w *warp, lanes uint32) Stuck {
+	t := w.lanes[bits.TrailingZeros32(lanes)]
+	s := Stuck{CTA: w.cta.id, Warp: w.index, Op: t.op.name(), Barrier: t.op.barrier(w.index), File: m.l.program}
+	if t.op.pc != 0 {
+		at := m.l.site(t.op.pc)
+		s.File, s.Line = at.file, at.line
+	}
+	for ; lanes != 0; lanes &= lanes - 1 {
+		if i := bits.TrailingZeros32(lanes); w.lanes[i].op == t.op {
+			s.Lanes |= 1 << i
+		}
+	}
+	return s
+}

@@ -1,0 +1,65 @@
+package emu
+
+import (
+	"math/bits"
+
+	"btrace/replay/barrier"
+)
+
+// FullMask names all lanes of a warp.
+const FullMask = ^uint32(0)
+
+// warp is up to 32 lanes that do what they can together.
+type warp struct {
+	actor
+	cta   *cta
+	index uint32
+	lanes []*Thread
+	ready uint32 // lanes that can go on with the operation that they are at
+	live  uint32 // lanes that have not exited
+	group uint32 // lanes that do the warp's next operation
+	sync  barrier.Warp
+	seq   uint32
+	steps uint64
+}
+
+// choose makes t's operation the warp's next, for all lanes that are at the
+// same with the same operands.
+func (w *warp) choose(t *Thread) {
+	w.group, w.due = 0, 0
+	for k := w.ready; k != 0; k &= k - 1 {
+		i := bits.TrailingZeros32(k)
+		if u := w.lanes[i]; u == t || u.op == t.op {
+			w.group |= 1 << i
+			w.due = max(w.due, u.due)
+		}
+	}
+}
+
+// behind is the ready lane that is furthest behind in the source.
+func (w *warp) behind() *Thread {
+	return w.least(func(t *Thread) uint64 { return t.place })
+}
+
+// oldest is the ready lane that has waited for longest.
+func (w *warp) oldest() *Thread {
+	return w.least(func(t *Thread) uint64 { return t.since })
+}
+
+func (w *warp) least(key func(*Thread) uint64) (best *Thread) {
+	for k := w.ready; k != 0; k &= k - 1 {
+		if t := w.lanes[bits.TrailingZeros32(k)]; best == nil || key(t) < key(best) {
+			best = t
+		}
+	}
+	return best
+}
+
+// nth is the ready lane with n ready lanes below it.
+func (w *warp) nth(n int) *Thread {
+	k := w.ready
+	for ; n > 0; n-- {
+		k &= k - 1
+	}
+	return w.lanes[bits.TrailingZeros32(k)]
+}
