@@ -117,6 +117,12 @@ func (c *Collective) WaitPhase(cta, warp, lanes uint32) uint64 {
 	return c.Phase
 }
 
+// Outstanding is the lanes of a warp that have arrived and not waited yet.
+func (c *Collective) Outstanding(cta, warp uint32) uint32 {
+	w := c.warp(cta, warp)
+	return w.Arrived | w.Owed
+}
+
 // Exit takes lanes out: they are not waited for any more.
 func (c *Collective) Exit(cta, warp, lanes uint32, eff *Effect) {
 	w := c.warp(cta, warp)
@@ -146,9 +152,15 @@ func (c *Collective) Expected() uint64 {
 }
 
 func (c *Collective) complete(eff *Effect) {
-	if c.Count == 0 || c.Pending() != 0 {
-		return
+	if c.Count != 0 && c.Pending() == 0 {
+		c.End(eff)
 	}
+}
+
+// End ends the current phase: it is complete, or a recording says that it
+// was.
+func (c *Collective) End(eff *Effect) {
+	c.Need = 0
 	for i := range c.Warps {
 		w := &c.Warps[i]
 		if w.Waiting != 0 {

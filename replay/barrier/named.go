@@ -202,6 +202,18 @@ func (n *Named) complete(id uint32, b *NamedBarrier, eff *Effect) {
 	if !b.Active || b.Arrived == 0 || 32*b.Arrived < n.Expected(int(id)) {
 		return
 	}
+	n.end(id, b, eff)
+}
+
+// End ends the current phase although it is not complete, for a recording
+// that says it was.
+func (n *Named) End(bar int, eff *Effect) {
+	if b := &n.Bars[bar]; b.Active {
+		n.end(uint32(bar), b, eff)
+	}
+}
+
+func (n *Named) end(id uint32, b *NamedBarrier, eff *Effect) {
 	result := b.reduce()
 	for i := range b.Parts {
 		if p := &b.Parts[i]; p.Waits != 0 {

@@ -41,10 +41,23 @@ func (w *Warp) Exit(lanes uint32, eff *Effect) {
 }
 
 func (w *Warp) settle(i int, eff *Effect) {
-	m := w.Meetings[i]
-	if m.Mask&w.Live&^m.Lanes != 0 {
-		return
+	if m := w.Meetings[i]; m.Mask&w.Live&^m.Lanes == 0 {
+		w.end(i, eff)
 	}
+}
+
+// End ends the meetings that lanes are in although they are not complete,
+// for a recording that says they were.
+func (w *Warp) End(lanes uint32, eff *Effect) {
+	for i := len(w.Meetings) - 1; i >= 0; i-- {
+		if w.Meetings[i].Lanes&lanes != 0 {
+			w.end(i, eff)
+		}
+	}
+}
+
+func (w *Warp) end(i int, eff *Effect) {
+	m := w.Meetings[i]
 	w.Meetings = append(w.Meetings[:i], w.Meetings[i+1:]...)
 	eff.Released = append(eff.Released, Release{Lanes: m.Lanes, Phase: w.Phase})
 	eff.Completed++

@@ -1,0 +1,469 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+
+	"btrace/replay/barrier"
+	"btrace/replay/diagnose"
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// Source is what replay reads; *trace.Reader is one.
+type Source interface {
+	Launches() []trace.Launch
+	Blocks(ctx context.Context, q trace.Query) iter.Seq2[*trace.Block, error]
+	Damage() []trace.Damage
+	Whole() bool
+}
+
+// DefaultLookahead is how many events of a scope may wait to become possible.
+const DefaultLookahead = 1_000_000
+
+// maxThreads is the most threads that a CTA can have (CUDA programming guide,
+// "Compute Capabilities").
+const maxThreads = 1024
+
+// maxCluster bounds the CTAs of a cluster; the portable limit is 8, hardware
+// allows 16.
+const maxCluster = 64
+
+// Options of a replay. The zero value is the default.
+type Options struct {
+	// Lookahead is how many events of a scope may be parked before the replay
+	// of that scope gives up; 0 means DefaultLookahead.
+	Lookahead int
+	// Workers is how many scopes are replayed at once; 0 means one for each
+	// core. The report does not depend on it.
+	Workers int
+}
+
+func (o Options) lookahead() int {
+	if o.Lookahead > 0 {
+		return o.Lookahead
+	}
+	return DefaultLookahead
+}
+
+// Check replays a trace and reports what it finds. An error means that it
+// could not be read at all; what is missing in it is part of the report.
+func Check(ctx context.Context, src Source, opt Options) (*Report, error) {
+	rep := &Report{Verdict: Clean}
+	for _, l := range src.Launches() {
+		r, err := newRun(src, l, opt)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.all(ctx); err != nil {
+			return nil, fmt.Errorf("launch %d: %w", l.ID, err)
+		}
+		lr, list := r.report()
+		rep.Launches = append(rep.Launches, lr)
+		rep.Findings = append(rep.Findings, list...)
+		rep.Counts.add(lr.Counts)
+		rep.Verdict = worst(rep.Verdict, lr.Verdict)
+	}
+	if len(rep.Launches) == 0 && !src.Whole() {
+		rep.Verdict = Incomplete
+	}
+	sorted(rep.Findings)
+	return rep, nil
+}
+
+// worst is the verdict of two parts together.
+func worst(a, b Verdict) Verdict {
+	rank := []Verdict{Clean, Incomplete, Violation, Deadlock}
+	if slices.Index(rank, b) > slices.Index(rank, a) {
+		return b
+	}
+	return a
+}
+
+// run is the replay of one launch.
+type run struct {
+	src     Source
+	launch  trace.Launch
+	opt     Options
+	size    uint32   // CTAs of a scope
+	ctas    uint64   // of the launch
+	warps   uint32   // of a CTA
+	masks   []uint32 // lanes of each warp
+	workers []*worker
+	found   findings // of the launch as a whole
+
+	mute, cut bool // events are missing in the middle; at the end
+	refuse    string
+	newWatch  func(first uint32) watcher
+}
+
+// worker replays the scopes that fall to it.
+type worker struct {
+	r         *run
+	n, of     uint32
+	scopes    map[uint32]*scope
+	finished  map[uint32]bool
+	counts    Counts
+	done      []*scope // finished scopes with findings
+	explained bool
+	odd       map[string]bool
+}
+
+func newRun(src Source, l trace.Launch, opt Options) (*run, error) {
+	r := &run{src: src, launch: l, opt: opt, ctas: l.CTAs(), warps: uint32(l.Warps()), size: 1}
+	r.found.launch = &r.launch
+	cluster := l.ClusterSize()
+	switch {
+	case l.Threads() > maxThreads:
+		r.refuse = fmt.Sprintf("the launch has %d threads a CTA; %d is the most there can be", l.Threads(), maxThreads)
+	case cluster > maxCluster:
+		r.refuse = fmt.Sprintf("the launch has %d CTAs a cluster; %d is the most there can be", cluster, maxCluster)
+	case r.ctas > 1<<32:
+		r.refuse = fmt.Sprintf("the launch has %d CTAs; 2^32 is the most that a trace can name", r.ctas)
+	default:
+		r.size = uint32(cluster)
+	}
+	if r.refuse == "" {
+		for w := range r.warps {
+			r.masks = append(r.masks, newWarpMask(l.Threads(), w))
+		}
+	}
+	for _, d := range src.Damage() {
+		if errors.Is(d.Err, trace.ErrTorn) {
+			r.cut = r.cut || !l.Ended
+		} else {
+			r.mute = true
+		}
+	}
+	if !src.Whole() && !l.Ended {
+		r.cut = true
+	}
+	return r, nil
+}
+
+func newWarpMask(threads uint64, w uint32) uint32 {
+	if n := threads - 32*uint64(w); n < 32 {
+		return 1<<n - 1
+	}
+	return ^uint32(0)
+}
+
+// all replays the whole launch.
+func (r *run) all(ctx context.Context) error {
+	if r.refuse != "" {
+		return nil
+	}
+	if err := r.widen(ctx); err != nil {
+		return err
+	}
+	n := r.opt.Workers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	if scopes := (r.ctas + uint64(r.size) - 1) / uint64(r.size); uint64(n) > scopes {
+		n = int(scopes)
+	}
+	r.start(n)
+	id := r.launch.ID
+	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id}) {
+		if err != nil {
+			return err
+		}
+		r.feed(b)
+	}
+	r.finish()
+	return nil
+}
+
+func (r *run) start(n int) {
+	for i := range n {
+		r.workers = append(r.workers, &worker{
+			r: r, n: uint32(i), of: uint32(n), scopes: make(map[uint32]*scope), finished: make(map[uint32]bool), odd: make(map[string]bool),
+		})
+	}
+}
+
+// widen makes the launch one scope if a grid-wide barrier joins its CTAs.
+func (r *run) widen(ctx context.Context) error {
+	id := r.launch.ID
+	q := trace.Query{Launch: &id, Barriers: []trace.Barrier{{Kind: trace.BarrierGroup, Name: "grid"}}}
+	for b, err := range r.src.Blocks(ctx, q) {
+		if err != nil {
+			return err
+		}
+		if b.Len() > 0 {
+			if r.ctas > 1<<20 {
+				r.refuse = fmt.Sprintf("a grid-wide barrier over %d CTAs is more than can be replayed", r.ctas)
+				return nil
+			}
+			r.size = uint32(r.ctas)
+			return nil
+		}
+	}
+	return nil
+}
+
+// feed gives a block to all workers.
+func (r *run) feed(b *trace.Block) {
+	ops := slices.Clone(b.Ops) // parked rows outlive the block
+	if len(r.workers) == 1 {
+		r.workers[0].block(b, ops)
+		return
+	}
+	var wg sync.WaitGroup
+	for _, w := range r.workers {
+		wg.Go(func() { w.block(b, ops) })
+	}
+	wg.Wait()
+}
+
+func (w *worker) block(b *trace.Block, ops []trace.Op) {
+	size := w.r.size
+	for i, cta := range b.CTA {
+		index := cta / size
+		if index%w.of != w.n {
+			continue
+		}
+		op := &ops[b.Op[i]]
+		if uint64(cta) >= w.r.ctas || b.Warp[i] >= w.r.warps {
+			w.strange(b, i, op)
+			continue
+		}
+		s := w.scopes[index]
+		if s == nil {
+			if w.finished[index] {
+				w.late(op)
+				continue
+			}
+			s = w.newScope(index)
+		}
+		r := row{
+			time: b.Time[i], op: op, num: b.First + uint64(i), cta: cta, warp: b.Warp[i], seq: b.Seq[i],
+			lanes: op.Lanes & w.r.masks[b.Warp[i]],
+		}
+		if has := op.Has; has&rowFields != 0 {
+			if has.Has(trace.FieldPred) {
+				r.pred = b.Pred[i]
+			}
+			if has.Has(trace.FieldResult) {
+				r.result = b.Result[i]
+			}
+			if has.Has(trace.FieldToken) {
+				r.token = b.Token[i]
+			}
+			if has.Has(trace.FieldPhase) {
+				r.phase = b.Phase[i]
+			}
+		}
+		s.feed(r)
+		if op.Kind == trace.KindExit && s.over() && s.watch == nil {
+			w.retire(index, s)
+		}
+	}
+}
+
+// rowFields are the operands that a row brings itself.
+const rowFields = trace.Fields(1<<trace.FieldPred | 1<<trace.FieldResult | 1<<trace.FieldToken | 1<<trace.FieldPhase)
+
+func (w *worker) newScope(index uint32) *scope {
+	first := index * w.r.size
+	size := uint32(min(uint64(w.r.size), w.r.ctas-uint64(first)))
+	s := newScope(&w.r.launch, first, size, w.r.opt.lookahead())
+	s.mute = w.r.mute
+	if w.r.newWatch != nil {
+		s.watch = w.r.newWatch(first)
+	}
+	w.scopes[index] = s
+	return s
+}
+
+// retire frees a scope that is over: all its lanes have exited.
+func (w *worker) retire(index uint32, s *scope) {
+	s.finish(false)
+	w.keep(s)
+	delete(w.scopes, index)
+	w.finished[index] = true
+}
+
+func (w *worker) keep(s *scope) {
+	w.counts.add(s.counts)
+	w.explained = w.explained || s.explained
+	if len(s.findings.list) > 0 || s.findings.incomplete {
+		s.ctas, s.collectives, s.stalled, s.last = nil, nil, nil, nil
+		w.done = append(w.done, s)
+	}
+}
+
+// late counts an event of a scope of which all lanes have exited.
+func (w *worker) late(op *trace.Op) {
+	if op.Kind == trace.KindMark || op.Kind == trace.KindGap {
+		return
+	}
+	w.counts.WarpEvents++
+	w.counts.ThreadEvents += uint64(popcount(op.Lanes))
+	w.odd["an event comes after all lanes of its CTA have exited"] = true
+}
+
+// strange notes an event that names what the launch does not have.
+func (w *worker) strange(b *trace.Block, i int, op *trace.Op) {
+	if op.Kind == trace.KindMark || op.Kind == trace.KindGap {
+		return
+	}
+	w.counts.WarpEvents++
+	w.counts.ThreadEvents += uint64(popcount(op.Lanes))
+	if len(w.odd) < 8 {
+		w.odd[fmt.Sprintf("an event is of CTA %d, warp %d, where the launch has %d CTAs of %d warps", b.CTA[i], b.Warp[i], w.r.ctas, w.r.warps)] = true
+	}
+}
+
+// finish ends all scopes.
+func (r *run) finish() {
+	_, trapped := r.launch.Outcome.Trap()
+	var wg sync.WaitGroup
+	for _, w := range r.workers {
+		wg.Go(func() {
+			for _, s := range w.scopes {
+				s.trapped = trapped
+				s.finish(r.cut)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// report puts the parts together.
+func (r *run) report() (LaunchReport, []Finding) {
+	lr := LaunchReport{Launch: r.launch, Verdict: Clean}
+	incomplete := false
+	note := func(rule barrier.Rule, msg string) {
+		incomplete = true
+		r.found.add(Finding{Rule: rule, Message: msg})
+	}
+	if r.refuse != "" {
+		note(rules.TraceGap, r.refuse)
+	}
+	if r.mute {
+		note(rules.TraceGap, "part of the file is damaged: nothing is claimed that rests on an event being absent")
+	}
+	explained := false
+	var open []*scope
+	var list []Finding
+	for _, w := range r.workers {
+		for _, s := range w.scopes {
+			explained = explained || s.explained
+			if s.exited < uint64(s.size)*uint64(s.threads) {
+				open = append(open, s)
+			}
+			lr.Counts.add(s.counts)
+			list = append(list, s.findings.values()...)
+			incomplete = incomplete || s.findings.incomplete
+		}
+		lr.Counts.add(w.counts)
+		explained = explained || w.explained
+		for _, s := range w.done {
+			list = append(list, s.findings.values()...)
+			incomplete = incomplete || s.findings.incomplete
+		}
+		for msg := range w.odd {
+			note(rules.TraceGap, msg)
+		}
+	}
+	slices.SortFunc(open, func(a, b *scope) int { return int(int64(a.first) - int64(b.first)) })
+	r.ending(open, explained, list, note)
+	if missing := r.unseen(); missing != "" {
+		incomplete = true
+	}
+	list = sorted(append(list, r.found.values()...))
+	for _, f := range list {
+		switch {
+		case f.Severity != rules.Error:
+		case f.Root:
+			lr.Verdict = Deadlock
+		case lr.Verdict == Clean:
+			lr.Verdict = Violation
+		}
+	}
+	if lr.Verdict == Clean && incomplete {
+		lr.Verdict = Incomplete
+	}
+	return lr, list
+}
+
+// ending files what the end of the recording means for lanes that are still
+// there.
+func (r *run) ending(open []*scope, explained bool, list []Finding, note func(barrier.Rule, string)) {
+	if reason, trapped := r.launch.Outcome.Trap(); trapped && !explained && !r.cut && !slices.ContainsFunc(list, func(f Finding) bool { return f.Rule == rules.TrapUnexplained }) {
+		r.found.add(Finding{Rule: rules.TrapUnexplained, Message: "the launch trapped (" + reason + "), and no rule explains it"})
+	}
+	if r.cut {
+		note(rules.TraceTruncated, "the recording is cut: what came after is not known, and no hang is claimed")
+		return
+	}
+	if _, trapped := r.launch.Outcome.Trap(); trapped || len(open) == 0 || !r.launch.Sees(trace.FamilyExit) || r.mute {
+		return
+	}
+	rooted := slices.ContainsFunc(list, func(f Finding) bool { return f.Root })
+	var running []Lanes
+	var last int64
+	for _, s := range open {
+		for _, c := range s.sortedCTAs() {
+			for _, w := range c.warps {
+				if w.live != 0 {
+					running = append(running, Lanes{CTA: c.id, Warp: w.id, Mask: w.live})
+				}
+				for _, st := range w.strands {
+					last = max(last, st.since)
+				}
+			}
+		}
+		if s.trap != "" || s.mute {
+			rooted = true
+		}
+	}
+	if rooted || len(running) == 0 {
+		return
+	}
+	switch r.launch.Outcome {
+	case trace.OutcomeHung:
+		r.found.add(diagnose.Unexplained(&r.launch, running, last))
+	case trace.OutcomeCompleted:
+		note(rules.TraceGap, fmt.Sprintf("the launch completed, but no exit of %s was recorded", someThreads(running, &r.launch)))
+	default:
+		note(rules.TraceTruncated, fmt.Sprintf("the recording ends while %s had not exited, and does not say how the launch ended", someThreads(running, &r.launch)))
+	}
+}
+
+// someThreads names a few of many lanes.
+func someThreads(ls []Lanes, l *trace.Launch) string {
+	const most = 4
+	names := rules.Threads(ls[:min(len(ls), most)], ls[0].CTA, l)
+	text := names[0]
+	for _, n := range names[1:] {
+		text += ", " + n
+	}
+	if len(ls) > most {
+		text += fmt.Sprintf(" and %d more warps", len(ls)-most)
+	}
+	return text
+}
+
+// unseen is a family without which no verdict is whole, and that the recorder
+// does not observe.
+func (r *run) unseen() trace.Family {
+	need := []trace.Family{trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar}
+	if r.launch.ClusterSize() > 1 {
+		need = append(need, trace.FamilyCluster)
+	}
+	for _, f := range need {
+		if !r.launch.Sees(f) {
+			r.found.add(Finding{Rule: rules.TraceGap, Message: fmt.Sprintf("the recorder does not observe %q events: of those no absence is claimed", string(f))})
+			return f
+		}
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+package replay
+
+import (
+	"fmt"
+
+	"btrace/replay/barrier"
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// collective is the barrier of a cluster or of a cooperative group.
+type collective struct {
+	history
+	ref  BarrierRef // of its first CTA; its phase is not kept up
+	ctas uint32     // CTAs that take part
+	m    *barrier.Collective
+	// exitLowers: a thread that exits is not waited for. True for the groups
+	// whose hardware barrier works so: the CTA and the cluster.
+	exitLowers bool
+	// known is true where the members are: of other groups only the number
+	// of threads can be.
+	known bool
+}
+
+func (c *collective) at() BarrierRef {
+	ref := c.ref
+	ref.Phase = c.m.Phase
+	return ref
+}
+
+// of reports whether a CTA takes part.
+func (c *collective) of(cta uint32) bool { return cta-c.ref.CTA < c.ctas }
+
+// collective finds the barrier of a cluster or group operation, or makes it.
+func (s *scope) collective(w *warp, r *row) *collective {
+	b := r.op.Barrier(w.id)
+	ref := BarrierRef{CTA: w.cta.id, Barrier: b}
+	ctas := uint32(1)
+	switch {
+	case b.Kind == trace.BarrierCluster, b.Name == "cluster":
+		ref.CTA, ctas = s.clusterOf(w.cta.id), s.clusterSize()
+	case b.Name == "grid":
+		ref.CTA, ctas = s.first, s.size
+	}
+	if c := s.collectiveAt(ref); c != nil {
+		return c
+	}
+	c := &collective{ref: ref, ctas: ctas}
+	switch {
+	case b.Kind == trace.BarrierCluster:
+		s.fill(c, barrier.Cluster)
+	case b.Name == "block", b.Name == "cluster", b.Name == "grid":
+		s.fill(c, barrier.Group)
+	default:
+		c.m = barrier.NewCollective(barrier.Group, uint64(r.op.Count))
+	}
+	c.exitLowers = c.known && b.Name != "grid"
+	s.collectives = append(s.collectives, c)
+	return c
+}
+
+// collectiveAt finds the collective barrier that a reference names; nil for
+// none.
+func (s *scope) collectiveAt(ref BarrierRef) *collective {
+	for _, c := range s.collectives {
+		if c.ref.CTA == ref.CTA && c.ref.Barrier == ref.Barrier {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *scope) clusterSize() uint32 { return uint32(s.launch.ClusterSize()) }
+
+func (s *scope) clusterOf(cta uint32) uint32 { return cta - cta%s.clusterSize() }
+
+// fill makes all threads of the barrier's CTAs its members; those that have
+// exited are not.
+func (s *scope) fill(c *collective, kind barrier.CollectiveKind) {
+	c.m, c.known = barrier.NewCollective(kind, 0), true
+	var eff barrier.Effect
+	for id := c.ref.CTA; id-c.ref.CTA < c.ctas; id++ {
+		c.m.Add(id, s.threads)
+		if ct := s.ctas[id]; ct != nil {
+			for _, w := range ct.warps {
+				c.m.Exit(id, w.id, w.all&^w.live, &eff)
+			}
+		}
+	}
+}
+
+// collect performs the operations of cluster and group barriers.
+func (s *scope) collect(w *warp, r *row, forced bool) bool {
+	c := s.collective(w, r)
+	id := w.cta.id
+	switch r.op.Kind {
+	case trace.KindClusterArrive, trace.KindGroupArrive:
+		if !s.collectAgrees(c, r, c.m.Phase, w, forced) {
+			return false
+		}
+		s.become(w, r, strand{split: true, co: c})
+		c.tally.add(r.who(), 1)
+		if s.watch != nil {
+			s.watch.arrived(c.at(), r.time, uint64(popcount(r.lanes)), c.m.Expected())
+		}
+		c.m.Arrive(id, w.id, r.lanes, &s.eff)
+		s.target(w, r)
+	case trace.KindClusterWait, trace.KindGroupWait:
+		phase := c.m.WaitPhase(id, w.id, r.lanes)
+		if !s.collectAgrees(c, r, phase, w, forced) {
+			return false
+		}
+		s.become(w, r, strand{wait: waitCollective, co: c, phase: phase})
+		c.m.Wait(id, w.id, r.lanes, &s.eff)
+	default:
+		rule := rules.ClusterEarlyRelease
+		if c.m.Kind == barrier.Group {
+			rule = rules.GroupMissingThread
+		}
+		return s.leaveWait(w, r, forced, func(st *strand) bool { return st.wait == waitCollective && st.co == c }, rule, c.at())
+	}
+	s.collectiveDone(c, w, r)
+	return true
+}
+
+// collectAgrees checks the token that a group's operation records.
+func (s *scope) collectAgrees(c *collective, r *row, phase uint64, w *warp, forced bool) bool {
+	if !r.op.Has.Has(trace.FieldPhase) || r.phase == phase {
+		return true
+	}
+	if !forced && r.phase > phase {
+		return false
+	}
+	if !s.mute {
+		s.findings.add(Finding{
+			Rule: barrier.GroupToken, BarrierRef: c.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+			Message: fmt.Sprintf("%s uses a token of phase %d on %s, its own is of phase %d", s.text(r.who(), c.ref.CTA), r.phase, c.ref.Barrier, phase),
+		})
+	}
+	return true
+}
+
+// collectiveDone applies the effect of an operation on a collective barrier.
+func (s *scope) collectiveDone(c *collective, w *warp, r *row) {
+	ref := c.at()
+	if s.eff.Completed > 0 {
+		s.counts.Phases += uint64(s.eff.Completed)
+		ref.Phase -= uint64(s.eff.Completed)
+		c.forced = false
+		if s.watch != nil {
+			s.watch.completed(ref, r.time)
+		}
+	}
+	s.violations(w, r, ref)
+	s.apply(w.cta, waitCollective)
+}
+
+// inFlight reports a collective operation of the CTA by lanes that have
+// arrived on the CTA's group and not yet waited (CUDA programming guide,
+// barrier_arrive: no other collective operation in between).
+func (s *scope) inFlight(w *warp, r *row) {
+	g := s.collectiveAt(BarrierRef{CTA: w.cta.id, Barrier: trace.Barrier{Kind: trace.BarrierGroup, Name: "block"}})
+	if g == nil || s.mute {
+		return
+	}
+	if lanes := r.lanes & g.m.Outstanding(w.cta.id, w.id); lanes != 0 {
+		s.findings.add(Finding{
+			Rule: rules.GroupCollectiveInFlight, BarrierRef: g.at(), Threads: []Lanes{{CTA: w.cta.id, Warp: w.id, Mask: lanes}}, Time: r.time, Location: r.loc(),
+			Events:  []EventRef{r.ref()},
+			Message: fmt.Sprintf("%s does %s between its barrier_arrive and barrier_wait on %s", s.text(r.who(), g.ref.CTA), r.op.Kind, g.ref.Barrier),
+		})
+	}
+}

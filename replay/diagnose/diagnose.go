@@ -1,0 +1,405 @@
+// Package diagnose says why a launch hangs. It is given the barriers at which
+// lanes are stuck, with who has come and who has not and where those are, and
+// finds the roots: the one thing that is wrong, apart from the waits that
+// merely follow from it.
+//
+// It knows nothing of events: what is stuck is the replay's finding.
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"btrace/replay/barrier"
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// Whereabouts is where lanes are that have not come.
+type Whereabouts uint8
+
+// The whereabouts.
+const (
+	Exited     Whereabouts = iota // ended the kernel
+	Elsewhere                     // stuck at another barrier
+	Running                       // last seen running
+	Skipped                       // went past the place where their peers arrived
+	NotStarted                    // never seen
+)
+
+// Absent is lanes that have not come, and where they are instead.
+type Absent struct {
+	rules.Lanes
+	Why      Whereabouts
+	At       rules.BarrierRef // where they are stuck, if they are
+	Location rules.Location   // of their last event
+	Op       string           // its name
+}
+
+// Stuck is a barrier in a phase that does not complete, with lanes waiting
+// for it.
+type Stuck struct {
+	rules.BarrierRef
+	Waits   []rules.Wait
+	Events  []rules.EventRef // of the waits
+	Arrived []rules.Lanes
+	Missing []Absent
+	// Members is true where the missing lanes are known to belong: all of
+	// them must come. Otherwise they are candidates.
+	Members bool
+	// Pending of Expected arrivals have not come.
+	Pending, Expected uint64
+	// Tx bytes are announced and will not complete; TxUnknown where byte
+	// counts are not known.
+	Tx        int64
+	TxUnknown bool
+	// Bound is the number of threads that exist, where Expected is more.
+	Bound uint64
+	// CountOff is true if every lane ever seen arriving has arrived.
+	CountOff bool
+	// Split is true if only part of a warp came to a named barrier, Aligned
+	// if by the aligned form.
+	Split, Aligned bool
+	// Waited is, for waits by parity, the latest phase that the lanes had
+	// waited for before (-1: none); WrongParity if a completed phase lies
+	// between that and this one. Fresh: no phase completed and nobody ever
+	// arrived.
+	Waited      int64
+	Parity      uint8
+	WrongParity bool
+	Fresh       bool
+	Init        rules.Location // of an mbarrier
+	Announced   rules.Location // where bytes were last announced
+	AnnouncedBy rules.EventRef
+	Misuse      *rules.Finding // a broken rule that explains it
+}
+
+// waiting is the number of lanes that wait.
+func (n *Stuck) waiting() (lanes int) {
+	for _, w := range n.Waits {
+		for _, t := range w.Threads {
+			lanes += ones(t.Mask)
+		}
+	}
+	return lanes
+}
+
+// since is when the first of the waits began.
+func (n *Stuck) since() int64 {
+	t := n.Waits[0].Since
+	for _, w := range n.Waits[1:] {
+		t = min(t, w.Since)
+	}
+	return t
+}
+
+func ones(m uint32) (n int) {
+	for ; m != 0; m &= m - 1 {
+		n++
+	}
+	return n
+}
+
+// causes, strongest first. Weak ones give way to any other cause that the
+// barrier is behind.
+type cause uint8
+
+const (
+	none cause = iota
+	misused
+	wrongParity
+	bytesLeft
+	wrongCount
+	skipped
+	gone
+	split
+	absent
+	external // weak
+)
+
+func (c cause) strong() bool { return c != none && c < external }
+
+// Roots finds the root of every hang among the stuck barriers of a scope.
+// It returns one finding for each; a misuse that is the root is marked in
+// place and returned too.
+func Roots(l *trace.Launch, nodes []*Stuck) []*rules.Finding {
+	g := newGraph(nodes)
+	local := make([]cause, len(nodes))
+	for i, n := range nodes {
+		local[i] = localCause(n)
+	}
+	g.parity(local)
+	owner := make([]int, len(nodes)) // the root that a node is behind, or -1
+	for i := range owner {
+		owner[i] = -1
+	}
+	claim := func(is func(cause) bool) {
+		for i := range nodes {
+			if owner[i] < 0 && is(local[i]) {
+				owner[i] = i
+			}
+		}
+		for again := true; again; {
+			again = false
+			for i := range nodes {
+				if owner[i] >= 0 {
+					continue
+				}
+				if to := slices.IndexFunc(g.edges[i], func(j int) bool { return owner[j] >= 0 }); to >= 0 {
+					owner[i] = owner[g.edges[i][to]]
+					again = true
+				}
+			}
+		}
+	}
+	claim(cause.strong)
+	cycles := g.cycles(owner)
+	for _, c := range cycles {
+		for _, i := range c {
+			owner[i] = c[0]
+		}
+	}
+	claim(func(c cause) bool { return c == external })
+	for i := range nodes {
+		if owner[i] < 0 {
+			owner[i] = i
+		}
+	}
+
+	var out []*rules.Finding
+	for i, n := range nodes {
+		if owner[i] != i {
+			continue
+		}
+		var cycle []*Stuck
+		for _, c := range cycles {
+			if c[0] == i {
+				for _, j := range c {
+					cycle = append(cycle, nodes[j])
+				}
+			}
+		}
+		var behind []*Stuck
+		for j := range nodes {
+			if j != i && owner[j] == i {
+				behind = append(behind, nodes[j])
+			}
+		}
+		out = append(out, tell(l, n, local[i], cycle, behind))
+	}
+	return out
+}
+
+// localCause is what is wrong with a stuck barrier in itself.
+func localCause(n *Stuck) cause {
+	count := map[Whereabouts]int{}
+	reach := 0 // arrivals that may still come
+	for _, m := range n.Missing {
+		count[m.Why]++
+		if m.Why != Exited && m.Why != Skipped {
+			reach += arrivals(n, m.Lanes)
+		}
+	}
+	switch {
+	case n.Misuse != nil:
+		return misused
+	case n.WrongParity:
+		return wrongParity
+	case n.Pending == 0 && n.Tx != 0 && !n.TxUnknown:
+		return bytesLeft
+	case n.Bound > 0 && n.Expected > n.Bound, n.CountOff && n.Pending > 0:
+		return wrongCount
+	case count[Skipped] > 0:
+		return skipped
+	case count[Exited] > 0 && !n.Members && uint64(reach) < n.Pending:
+		return gone
+	case n.Split && n.Aligned && count[Running] > 0:
+		return split
+	case count[NotStarted] > 0 && count[Elsewhere] == 0,
+		n.Members && count[Running] > 0:
+		return absent
+	case count[Running] > 0, n.Pending == 0 && n.TxUnknown:
+		return external
+	}
+	return none
+}
+
+// arrivals is how many arrivals lanes can make: a warp makes 32 on a named
+// barrier, whatever lanes it has.
+func arrivals(n *Stuck, l rules.Lanes) int {
+	if n.Barrier.Kind == trace.BarrierNamed {
+		return 32
+	}
+	return ones(l.Mask)
+}
+
+// graph is the wait-for graph: an edge leads from a barrier to one at which
+// lanes are stuck that it waits for.
+type graph struct {
+	nodes []*Stuck
+	edges [][]int
+}
+
+func newGraph(nodes []*Stuck) *graph {
+	slices.SortStableFunc(nodes, func(a, b *Stuck) int {
+		return cmp.Or(cmp.Compare(a.since(), b.since()), cmp.Compare(a.CTA, b.CTA), cmp.Compare(a.Barrier.Kind, b.Barrier.Kind), cmp.Compare(a.Barrier.ID, b.Barrier.ID))
+	})
+	index := make(map[rules.BarrierRef]int, len(nodes))
+	for i, n := range nodes {
+		index[n.BarrierRef] = i
+	}
+	g := &graph{nodes: nodes, edges: make([][]int, len(nodes))}
+	for i, n := range nodes {
+		for _, m := range n.Missing {
+			if m.Why != Elsewhere {
+				continue
+			}
+			if j, ok := index[m.At]; ok && !slices.Contains(g.edges[i], j) {
+				g.edges[i] = append(g.edges[i], j)
+			}
+		}
+	}
+	return g
+}
+
+// cycles finds the circles among the nodes that have no owner yet (Tarjan's
+// strongly connected components), each from its earliest wait on, in
+// wait-for order where it is a simple circle.
+func (g *graph) cycles(owner []int) [][]int {
+	n := len(g.nodes)
+	index, low, on := make([]int, n), make([]int, n), make([]bool, n)
+	var stack []int
+	var out [][]int
+	next := 1
+	// An explicit stack: a hang of many barriers must not end in deep
+	// recursion.
+	type frame struct{ v, edge int }
+	for root := range n {
+		if index[root] != 0 || owner[root] >= 0 {
+			continue
+		}
+		frames := []frame{{root, 0}}
+		for len(frames) > 0 {
+			f := &frames[len(frames)-1]
+			v := f.v
+			if f.edge == 0 {
+				index[v], low[v] = next, next
+				next++
+				stack, on[v] = append(stack, v), true
+			}
+			if f.edge < len(g.edges[v]) {
+				w := g.edges[v][f.edge]
+				f.edge++
+				switch {
+				case owner[w] >= 0:
+				case index[w] == 0:
+					frames = append(frames, frame{w, 0})
+				case on[w]:
+					low[v] = min(low[v], index[w])
+				}
+				continue
+			}
+			frames = frames[:len(frames)-1]
+			if len(frames) > 0 {
+				p := frames[len(frames)-1].v
+				low[p] = min(low[p], low[v])
+			}
+			if low[v] != index[v] {
+				continue
+			}
+			var comp []int
+			for {
+				w := stack[len(stack)-1]
+				stack, on[w] = stack[:len(stack)-1], false
+				comp = append(comp, w)
+				if w == v {
+					break
+				}
+			}
+			if len(comp) > 1 || slices.Contains(g.edges[v], v) {
+				out = append(out, g.walk(comp))
+			}
+		}
+	}
+	return out
+}
+
+// walk puts a component in wait-for order, from its earliest wait.
+func (g *graph) walk(comp []int) []int {
+	slices.Sort(comp) // nodes are in order of their first wait
+	in := make(map[int]bool, len(comp))
+	for _, i := range comp {
+		in[i] = true
+	}
+	out := []int{comp[0]}
+	delete(in, comp[0])
+	for at := comp[0]; ; {
+		k := slices.IndexFunc(g.edges[at], func(j int) bool { return in[j] })
+		if k < 0 {
+			break
+		}
+		at = g.edges[at][k]
+		delete(in, at)
+		out = append(out, at)
+	}
+	for _, i := range comp {
+		if in[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// parity finds circles of which every wait is by parity on an mbarrier that
+// nobody ever arrived on: both sides wait for the other to begin. One of them
+// must start with the parity that a fresh barrier passes; it is the side with
+// the fewest waiting lanes, as the producer of a pipeline is.
+func (g *graph) parity(local []cause) {
+	owner := make([]int, len(g.nodes))
+	for i := range owner {
+		owner[i] = -1
+		if local[i].strong() {
+			owner[i] = i
+		}
+	}
+	for _, c := range g.cycles(owner) {
+		fresh, first := true, c[0]
+		for _, i := range c {
+			n := g.nodes[i]
+			fresh = fresh && n.Fresh && n.Barrier.Kind == trace.BarrierMbar
+			if n.waiting() < g.nodes[first].waiting() {
+				first = i
+			}
+		}
+		if fresh && len(c) > 1 {
+			local[first] = wrongParity
+		}
+	}
+}
+
+// ruleOf is the rule that stands for a cause.
+func ruleOf(n *Stuck, c cause) barrier.Rule {
+	switch c {
+	case wrongParity:
+		return rules.DeadlockParity
+	case bytesLeft:
+		return rules.DeadlockTx
+	case wrongCount:
+		return rules.DeadlockCount
+	case gone:
+		return rules.DeadlockExited
+	case split:
+		return barrier.BarDivergent
+	case external:
+		return rules.DeadlockExternal
+	case skipped, absent:
+		switch n.Barrier.Kind {
+		case trace.BarrierWarp:
+			return rules.SyncwarpMissingLane
+		case trace.BarrierGroup:
+			return rules.GroupMissingThread
+		}
+		return rules.DeadlockMissingArrival
+	}
+	return rules.HangUnexplained
+}

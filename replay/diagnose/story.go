@@ -1,0 +1,332 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// teller writes about one launch.
+type teller struct {
+	l *trace.Launch
+	n *Stuck
+}
+
+// tell makes the finding of a root.
+func tell(l *trace.Launch, n *Stuck, c cause, cycle, behind []*Stuck) *rules.Finding {
+	t := teller{l, n}
+	f := &rules.Finding{}
+	if c == misused {
+		f = n.Misuse
+		f.Behind = nil
+	} else {
+		f.Rule = ruleOf(n, c)
+		f.Launch, f.BarrierRef, f.Time = l.ID, n.BarrierRef, n.since()
+		f.Location = n.Waits[0].Location
+		f.Events = n.Events
+		for _, w := range n.Waits {
+			f.Threads = append(f.Threads, w.Threads...)
+		}
+	}
+	f.Root = true
+	switch {
+	case c == misused:
+		f.Story = append(f.Story, t.waiters()+".")
+	case len(cycle) > 0 && !c.strong():
+		t.cycle(f, cycle)
+	default:
+		t.message(f, c)
+	}
+	r, _ := rules.Lookup(f.Rule)
+	f.Severity = rules.Error // a hang is one, whatever the misuse alone would be
+	if f.Hint == "" {
+		f.Hint = r.Hint
+	}
+	if f.Location.File == "" && f.Location.Line > 0 {
+		f.Location.File = l.Program
+	}
+	inCycle := map[*Stuck]bool{n: true}
+	for _, m := range cycle {
+		inCycle[m] = true
+	}
+	if c == misused {
+		f.Behind = append(f.Behind, n.Waits...)
+	}
+	for _, m := range cycle {
+		if m != n {
+			f.Behind = append(f.Behind, m.Waits...)
+		}
+	}
+	for _, m := range behind {
+		if !inCycle[m] {
+			f.Behind = append(f.Behind, m.Waits...)
+		}
+	}
+	for i := range f.Behind {
+		if w := &f.Behind[i]; w.Location.File == "" && w.Location.Line > 0 {
+			w.Location.File = l.Program
+		}
+	}
+	return f
+}
+
+func (t teller) name() string {
+	if t.l.CTAs() > 1 {
+		return fmt.Sprintf("%s of CTA %d", t.n.Barrier, t.n.CTA)
+	}
+	return t.n.Barrier.String()
+}
+
+// message writes the sentence, hint, place and story of a root that is no
+// circle.
+func (t teller) message(f *rules.Finding, c cause) {
+	n := t.n
+	what := fmt.Sprintf("phase %d of %s", n.Phase, t.name())
+	f.Story = append(f.Story, t.waiters()+".", t.count())
+	switch c {
+	case wrongCount:
+		if n.Bound > 0 && n.Expected > n.Bound {
+			f.Message = fmt.Sprintf("%s waits for %d threads, but only %d exist", what, n.Expected, n.Bound)
+			f.Hint = fmt.Sprintf("give a count of at most %d, or launch %d threads", n.Bound, n.Expected)
+		} else {
+			f.Message = fmt.Sprintf("%s waits for %d arrivals, but everyone who arrives on it has, and that makes %d", what, n.Expected, n.Expected-n.Pending)
+			f.Hint = fmt.Sprintf("the count is %d too high: use %d, or let the missing %s arrive", n.Pending, n.Expected-n.Pending, plural(n.Pending, "arrival"))
+		}
+		if n.Init.Line > 0 {
+			f.Location = n.Init
+			f.Story = append(f.Story, fmt.Sprintf("it was initialised with %d at %s.", n.Expected, t.at(n.Init)))
+			f.Hint = fmt.Sprintf("initialise it with %d instead of %d at %s, or let one more thread arrive", n.Expected-n.Pending, n.Expected, t.at(n.Init))
+		}
+	case bytesLeft:
+		f.Message = fmt.Sprintf("everyone has arrived in %s, but %d bytes are outstanding: more was announced than is copied", what, n.Tx)
+		f.Hint = fmt.Sprintf("announce the bytes that the copies complete: %d fewer in this phase", n.Tx)
+		if n.Tx < 0 {
+			f.Message = fmt.Sprintf("everyone has arrived in %s, but %d bytes more were copied than announced", what, -n.Tx)
+			f.Hint = fmt.Sprintf("announce what the copies complete: %d bytes more in this phase", -n.Tx)
+		}
+		if n.Announced.Line > 0 {
+			f.Location = n.Announced
+			f.Events = append([]rules.EventRef{n.AnnouncedBy}, f.Events...)
+			f.Story = append(f.Story, fmt.Sprintf("the bytes were last announced at %s.", t.at(n.Announced)))
+			f.Hint += fmt.Sprintf(" (%s)", t.at(n.Announced))
+		}
+	case wrongParity:
+		t.parity(f, what)
+	case gone:
+		f.Missing = t.missing(Exited)
+		f.Message = fmt.Sprintf("%s waits for %s, which %s exited", what, t.list(f.Missing), have(f.Missing))
+		if n.Barrier.Kind == trace.BarrierNamed {
+			f.Hint = fmt.Sprintf("an exited warp does not lower the count %d: let it arrive before it returns, or count only the warps that come", n.Expected)
+		} else {
+			f.Hint = "an exit is not an arrival: arrive, or arrive_and_drop, before the return"
+		}
+	case skipped:
+		f.Missing = t.missing(Skipped)
+		f.Message = fmt.Sprintf("%s waits for %s, which went on without arriving", what, t.list(f.Missing))
+		f.Hint = "find the branch that leads around the arrive, and arrive on it too"
+	case split:
+		f.Missing = t.missing(Running)
+		f.Message = fmt.Sprintf("%s waits for %s: the aligned form needs the whole warp, and these lanes do not come", what, t.list(f.Missing))
+	case absent:
+		f.Missing = append(t.missing(Running), t.missing(NotStarted)...)
+		f.Message = fmt.Sprintf("%s waits for %s, which %s not come", what, t.list(f.Missing), does(f.Missing))
+	case external:
+		f.Missing = t.missing(Running)
+		f.Message = fmt.Sprintf("%s lacks %d of %d arrivals, and %s still running: something else holds them", what, n.Pending, n.Expected, areList(t, f.Missing))
+		f.Hint = "look at what the running lanes poll: a flag, a grid-wide barrier, another kernel"
+	default:
+		f.Message = fmt.Sprintf("%s lacks %d of %d arrivals, and the recording does not show why", what, n.Pending, n.Expected)
+	}
+	for _, m := range n.Missing {
+		if len(f.Story) > 12 {
+			f.Story = append(f.Story, "…")
+			break
+		}
+		f.Story = append(f.Story, t.whereabouts(m))
+	}
+}
+
+// parity explains a wait for a phase that will not end.
+func (t teller) parity(f *rules.Finding, what string) {
+	n := t.n
+	switch {
+	case n.WrongParity && n.Waited >= 0:
+		f.Message = fmt.Sprintf("the wait for parity %d means %s, but these lanes last waited for phase %d: they skip phase %d, which is complete", n.Parity, what, n.Waited, n.Waited+1)
+		f.Hint = fmt.Sprintf("flip the parity after every phase: wait for parity %d here", 1-n.Parity)
+	case n.WrongParity:
+		f.Message = fmt.Sprintf("the wait for parity %d means %s, but phase 0 is complete and these lanes have not waited for it", n.Parity, what)
+		f.Hint = "start with parity 0 for the first phase, and flip it after every phase"
+	default:
+		f.Message = fmt.Sprintf("the wait for parity %d on the fresh %s means phase 0, which nobody can begin: both sides wait for the other", n.Parity, t.name())
+		f.Hint = fmt.Sprintf("let the side that goes first wait for parity %d: a fresh mbarrier passes it", 1-n.Parity)
+	}
+	f.Story = append(f.Story, fmt.Sprintf("a wait for parity p ends when the phase with that parity is complete; the barrier is in phase %d (parity %d).", n.Phase, n.Phase&1))
+}
+
+// cycle writes the sentence and story of a circle.
+func (t teller) cycle(f *rules.Finding, cycle []*Stuck) {
+	f.Rule = rules.DeadlockCycle
+	var parts []string
+	for i, n := range cycle {
+		f.Cycle = append(f.Cycle, n.BarrierRef)
+		next := cycle[(i+1)%len(cycle)]
+		u := teller{t.l, n}
+		f.Story = append(f.Story, u.waiters()+".")
+		parts = append(parts, fmt.Sprintf("%s waits for lanes that wait at %s", u.name(), teller{t.l, next}.name()))
+		for _, m := range n.Missing {
+			if m.Why == Elsewhere {
+				f.Missing = append(f.Missing, m.Lanes)
+			}
+		}
+	}
+	f.Message = strings.Join(parts, ", ")
+	f.Hint = "make all of them pass these barriers in the same order, or arrive on one before waiting on the other"
+}
+
+// waiters says who waits and since where.
+func (t teller) waiters() string {
+	var parts []string
+	for i, w := range t.n.Waits {
+		if i == 4 {
+			parts = append(parts, "and others")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s at %s", t.list(w.Threads), t.at(w.Location)))
+	}
+	return fmt.Sprintf("%s in phase %d is waited for by %s", t.name(), t.n.Phase, strings.Join(parts, ", "))
+}
+
+// count says who has arrived.
+func (t teller) count() string {
+	n := t.n
+	if n.Barrier.Kind == trace.BarrierWarp {
+		return fmt.Sprintf("%d of %d lanes have come.", n.Expected-n.Pending, n.Expected)
+	}
+	s := fmt.Sprintf("%d of %d arrivals have come", n.Expected-n.Pending, n.Expected)
+	if len(n.Arrived) > 0 {
+		s += ": " + t.list(n.Arrived)
+	}
+	if n.Tx != 0 {
+		s += fmt.Sprintf("; %d bytes are outstanding", n.Tx)
+	}
+	return s + "."
+}
+
+func (t teller) whereabouts(m Absent) string {
+	who := t.list([]rules.Lanes{m.Lanes})
+	where := ""
+	if m.Location.Line > 0 {
+		where = " at " + t.at(m.Location)
+	}
+	switch m.Why {
+	case Exited:
+		return fmt.Sprintf("%s exited%s.", who, where)
+	case Elsewhere:
+		return fmt.Sprintf("%s waits on %s, phase %d%s.", who, m.At.Barrier, m.At.Phase, where)
+	case Skipped:
+		if m.At.Barrier.Kind != trace.BarrierNone {
+			return fmt.Sprintf("%s did not arrive, and waits on %s, phase %d%s.", who, m.At.Barrier, m.At.Phase, where)
+		}
+		return fmt.Sprintf("%s did not arrive; it was last seen%s.", who, where)
+	case NotStarted:
+		return fmt.Sprintf("%s was never seen.", who)
+	}
+	if m.Op != "" {
+		return fmt.Sprintf("%s is running: its last event is %s%s.", who, m.Op, where)
+	}
+	return fmt.Sprintf("%s is running.", who)
+}
+
+func (t teller) missing(why Whereabouts) []rules.Lanes {
+	var out []rules.Lanes
+	for _, m := range t.n.Missing {
+		if m.Why == why {
+			out = append(out, m.Lanes)
+		}
+	}
+	return out
+}
+
+func (t teller) list(ls []rules.Lanes) string {
+	names := rules.Threads(ls, t.n.CTA, t.l)
+	switch {
+	case len(names) == 0:
+		return "nobody"
+	case len(names) > 8:
+		return strings.Join(names[:8], ", ") + fmt.Sprintf(" and %d more", len(names)-8)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (t teller) at(l rules.Location) string {
+	file := l.File
+	if file == "" {
+		file = t.l.Program
+	}
+	switch {
+	case l.Line > 0 && file != "":
+		return fmt.Sprintf("%s:%d", file, l.Line)
+	case l.Line > 0:
+		return fmt.Sprintf("line %d", l.Line)
+	case l.PC > 0:
+		return fmt.Sprintf("pc 0x%x", l.PC)
+	}
+	return "an unknown place"
+}
+
+func plural(n uint64, what string) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
+}
+
+// one reports whether a list names a single group.
+func one(ls []rules.Lanes) bool { return len(ls) == 1 }
+
+func have(ls []rules.Lanes) string {
+	if one(ls) {
+		return "has"
+	}
+	return "have"
+}
+
+func does(ls []rules.Lanes) string {
+	if one(ls) {
+		return "does"
+	}
+	return "do"
+}
+
+func areList(t teller, ls []rules.Lanes) string {
+	if one(ls) {
+		return t.list(ls) + " is"
+	}
+	return t.list(ls) + " are"
+}
+
+// ExitWithoutArrive is the companion of a starving wait on an mbarrier: the
+// lanes that left without their arrival broke its protocol.
+func ExitWithoutArrive(root *rules.Finding) (rules.Finding, bool) {
+	if root.Rule != rules.DeadlockExited || root.Barrier.Kind != trace.BarrierMbar || len(root.Missing) == 0 {
+		return rules.Finding{}, false
+	}
+	f := rules.Finding{
+		Rule: rules.MbarExitWithoutArrive, Launch: root.Launch, BarrierRef: root.BarrierRef, Threads: root.Missing, Time: root.Time,
+		Location: root.Location, Message: "lanes that take part in " + root.Barrier.String() + " exited without arriving or dropping",
+	}
+	return f, true
+}
+
+// Unexplained is the finding of a launch that was recorded as hung although
+// nothing in it is stuck.
+func Unexplained(l *trace.Launch, running []rules.Lanes, time int64) rules.Finding {
+	t := teller{l, &Stuck{}}
+	return rules.Finding{
+		Rule: rules.HangUnexplained, Severity: rules.Error, Root: true, Launch: l.ID, Threads: running, Time: time,
+		Message: fmt.Sprintf("the launch hung, but no recorded barrier is stuck: %s still running", areList(t, running)),
+		Hint:    "look at what the running lanes poll: a flag, an atomic, another kernel",
+	}
+}

@@ -1,0 +1,424 @@
+package replay
+
+import (
+	"fmt"
+
+	"btrace/replay/barrier"
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// mbar is an mbarrier and what is remembered of it beyond its model.
+type mbar struct {
+	history
+	ref     BarrierRef // its phase is not kept up
+	m       barrier.MBarrier
+	init    Location
+	initRef EventRef
+
+	// Asynchronous work that was issued and is not known to have finished:
+	// copies in order of issue, and cp.async arrivals.
+	copies    []int64 // bytes
+	unknown   bool    // a copy or an announcement of unknown size in this phase
+	async     uint32
+	expectLoc Location // where bytes were last announced
+	expectRef EventRef
+
+	arrived laneSet // who arrived in the current phase
+	waits   tally   // latest phase that each lane has waited for
+	tokens  tally   // latest phase that each lane arrived in
+	words   []word  // latest hardware tokens
+	maxWait int64   // latest phase that any wait or test was for; -1 for none
+
+	// turns is true once a lane skipped a phase: it waits by turns with
+	// others.
+	turns bool
+	reuse *reuse
+	// fnPhase is the phase whose completion function ran last, fnRuns how
+	// often it did.
+	fnPhase int64
+	fnRuns  int
+	// adopted is true for an object that was used without being initialised:
+	// said once, then ignored.
+	adopted bool
+}
+
+// word is a hardware token and the phase that it was returned in.
+type word struct {
+	word  uint64
+	phase uint64
+}
+
+// reuse is an arrive that may break the rule that a phase is waited for
+// before the next is arrived on. A wait by others that may have come first
+// clears it.
+type reuse struct {
+	row   row
+	phase uint64 // the phase that nobody had waited for
+}
+
+func (m *mbar) at() BarrierRef {
+	ref := m.ref
+	ref.Phase = m.m.Phase
+	return ref
+}
+
+// passed reports whether the phase is complete.
+func (m *mbar) passed(phase uint64) bool {
+	return m.adopted || m.m.Life != barrier.Live || m.m.Phase > phase
+}
+
+// mbar finds the mbarrier of an operation.
+func (s *scope) mbar(owner uint32, addr uint64) *mbar {
+	c := s.cta(owner)
+	m := c.mbars[addr]
+	if m == nil {
+		m = &mbar{
+			ref:     BarrierRef{CTA: owner, Barrier: trace.Barrier{Kind: trace.BarrierMbar, ID: addr}},
+			maxWait: -1, fnPhase: -1,
+		}
+		c.mbars[addr] = m
+	}
+	return m
+}
+
+// settle lets asynchronous work finish where that completes the current
+// phase: a copy's completion is not recorded, it is known once a wait is
+// over.
+func (s *scope) settle(mb *mbar) {
+	m := &mb.m
+	if m.Life != barrier.Live || m.Completing || mb.async == 0 && len(mb.copies) == 0 && !mb.unknown {
+		return
+	}
+	eff := s.eff // the caller's effect is not ours
+	s.eff = barrier.Effect{}
+	defer func() { s.eff = eff }()
+	phase := m.Phase
+	if mb.async > 0 && m.Pending > 0 && m.Pending <= mb.async {
+		for m.Phase == phase && mb.async > 0 && !m.Completing && m.Pending > 0 {
+			mb.async--
+			m.CpAsyncDone(&s.eff)
+		}
+	}
+	if m.Pending == 0 && m.Phase == phase && m.Tx != 0 {
+		if mb.unknown {
+			mb.copies = mb.copies[:0]
+			m.CompleteTx(m.Tx, &s.eff)
+		} else {
+			sum := int64(0)
+			for i, b := range mb.copies {
+				if sum += b; sum == m.Tx {
+					mb.copies = append(mb.copies[:0], mb.copies[i+1:]...)
+					m.CompleteTx(sum, &s.eff)
+					break
+				}
+			}
+		}
+	}
+	s.advanced(mb, phase, nil)
+}
+
+// finishCopies completes all asynchronous work: the launch is over, and
+// copies do not hang.
+func (s *scope) finishCopies(mb *mbar) {
+	s.settle(mb)
+	if mb.m.Life != barrier.Live {
+		return
+	}
+	s.eff.Reset()
+	phase := mb.m.Phase
+	for _, b := range mb.copies {
+		mb.m.CompleteTx(b, &s.eff)
+	}
+	mb.copies = mb.copies[:0]
+	for ; mb.async > 0 && mb.m.Pending > 0; mb.async-- {
+		mb.m.CpAsyncDone(&s.eff)
+	}
+	s.advanced(mb, phase, nil)
+}
+
+// advanced does what the end of phases entails.
+func (s *scope) advanced(mb *mbar, before uint64, r *row) {
+	if mb.m.Phase == before {
+		return
+	}
+	s.progress = true
+	s.counts.Phases += mb.m.Phase - before
+	mb.arrived = mb.arrived[:0]
+	mb.unknown, mb.forced = false, false
+	if mb.reuse != nil && mb.m.Phase > mb.reuse.phase+1 {
+		s.confirmReuse(mb)
+	}
+	if s.watch != nil {
+		t := int64(-1)
+		if r != nil {
+			t = r.time
+		}
+		ref := mb.at()
+		for p := before; p < mb.m.Phase; p++ {
+			ref.Phase = p
+			s.watch.completed(ref, t)
+		}
+	}
+}
+
+// waited books a successful wait of lanes for a phase.
+func (m *mbar) waited(who Lanes, phase int64) {
+	last, ok := m.waits.of(who.CTA, who.Warp, who.Mask&-who.Mask)
+	if ok && phase >= last+2 {
+		m.turns = true
+	}
+	m.waits.set(who, phase)
+}
+
+// usable says whether the row can use the object now; an object that is not
+// initialised may yet be, by a row to come.
+func (s *scope) usable(mb *mbar, forced bool) bool {
+	return forced || mb.adopted || mb.m.Life == barrier.Live
+}
+
+// adopt is called when a forced row uses an object that is none.
+func (s *scope) adopt(mb *mbar) {
+	if mb.m.Life != barrier.Live {
+		mb.adopted = true
+	}
+}
+
+// mbarLife performs mbar.init and mbar.inval.
+func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
+	mb := s.owner(w, r)
+	if r.op.Kind == trace.KindMbarInval {
+		if !s.usable(mb, forced) {
+			return false
+		}
+		s.become(w, r, strand{})
+		s.remote(w, r, mb)
+		mb.m.Inval(&s.eff)
+		s.violations(w, r, mb.at())
+		s.progress = true
+		return true
+	}
+	s.become(w, r, strand{})
+	s.remote(w, r, mb)
+	ref := mb.at()
+	mb.m.Init(r.op.Count, &s.eff)
+	s.violations(w, r, ref)
+	mb.init, mb.initRef = r.loc(), r.ref()
+	mb.adopted, mb.reuse = false, nil
+	mb.arrived, mb.waits, mb.tokens, mb.words = mb.arrived[:0], mb.waits[:0], mb.tokens[:0], mb.words[:0]
+	mb.copies, mb.async, mb.unknown = mb.copies[:0], 0, false
+	mb.maxWait, mb.fnPhase, mb.fnRuns = -1, -1, 0
+	s.target(w, r)
+	s.progress = true
+	return true
+}
+
+// remote reports an operation that only the owner may do.
+func (s *scope) remote(w *warp, r *row, mb *mbar) {
+	if mb.ref.CTA == w.cta.id || s.mute {
+		return
+	}
+	what := r.op.Kind.String()
+	if r.op.Kind == trace.KindMbarArrive {
+		if !r.op.Has.Has(trace.FieldToken) && !r.op.Has.Has(trace.FieldPhase) {
+			return
+		}
+		what += " that returns a token"
+	}
+	s.findings.add(Finding{
+		Rule: rules.MbarRemoteOp, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf("%s of CTA %d does %s on an mbarrier of CTA %d", s.text(r.who(), w.cta.id), w.cta.id, what, mb.ref.CTA),
+	})
+}
+
+// mbarArrive performs the arrives.
+func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
+	mb := s.owner(w, r)
+	m := &mb.m
+	if !s.usable(mb, forced) || m.Completing && !forced {
+		return false
+	}
+	has := r.op.Has
+	a := barrier.Arrive{
+		Count: 1, Drop: r.op.Kind == trace.KindMbarArriveDrop, NoComplete: r.op.Kind == trace.KindMbarArriveNoComplete, Tx: r.op.Bytes,
+	}
+	if has.Has(trace.FieldCount) {
+		a.Count = r.op.Count
+	}
+	n := max(popcount(r.lanes), 1)
+	live := m.Life == barrier.Live && !mb.adopted
+	if live && uint64(m.Pending) < uint64(n)*uint64(a.Count) || !agrees(m, r) {
+		s.settle(mb)
+	}
+	if live && !agrees(m, r) {
+		if has.Has(trace.FieldPhase) && r.phase < m.Phase && mb.forced && r.phase+1 == m.Phase {
+			s.become(w, r, strand{split: true}) // the late arrival of a phase that was ended without it
+			return true
+		}
+		if !forced {
+			return false
+		}
+		s.wrongToken(w, r, mb)
+	} else if live && !forced && uint64(n)*uint64(a.Count) > uint64(m.Pending) && m.Expected > 0 && !a.NoComplete && n == 1 {
+		return false // more than is pending: another order may have room
+	}
+	s.become(w, r, strand{split: true})
+	if mb.adopted {
+		return true
+	}
+	s.remote(w, r, mb)
+	s.afterExit(w, r, mb)
+	s.target(w, r)
+	before := m.Phase
+	if live && before > 0 && mb.maxWait < int64(before)-1 && mb.reuse == nil {
+		mb.reuse = &reuse{row: *r, phase: before - 1}
+	}
+	if r.op.Kind == trace.KindMbarArriveExpectTx {
+		s.expects(mb, r)
+	}
+	s.arrivedOn(mb, r, uint64(n)*uint64(a.Count))
+	tok := m.ArriveLanes(a, n, &s.eff)
+	mb.tokens.set(r.who(), int64(tok.Phase))
+	if has.Has(trace.FieldToken) {
+		mb.remember(r.token, tok.Phase)
+	}
+	ref := mb.at()
+	ref.Phase = before
+	s.violations(w, r, ref)
+	s.apply(w.cta, running)
+	s.advanced(mb, before, r)
+	s.adopt(mb)
+	return true
+}
+
+// arrivedOn books who arrived.
+func (s *scope) arrivedOn(mb *mbar, r *row, arrivals uint64) {
+	mb.arrived.add(r.who())
+	mb.tally.add(r.who(), 1)
+	if s.watch != nil {
+		s.watch.arrived(mb.at(), r.time, arrivals, uint64(mb.m.Expected))
+	}
+}
+
+// agrees reports whether the token that a row records fits the barrier's
+// phase.
+func agrees(m *barrier.MBarrier, r *row) bool {
+	switch has := r.op.Has; {
+	case m.Life != barrier.Live:
+		return true
+	case has.Has(trace.FieldPhase):
+		return r.phase == m.Phase
+	case has.Has(trace.FieldToken):
+		return barrier.WordParity(r.token) == uint8(m.Phase&1)
+	}
+	return true
+}
+
+// remember keeps the latest hardware tokens: a wait names its phase by one.
+func (m *mbar) remember(w, phase uint64) {
+	for i := range m.words {
+		if m.words[i].word == w {
+			m.words[i].phase = phase
+			return
+		}
+	}
+	if len(m.words) == 64 {
+		m.words = append(m.words[:0], m.words[1:]...)
+	}
+	m.words = append(m.words, word{w, phase})
+}
+
+// wrongToken reports an arrive whose recorded token belongs to another
+// phase.
+func (s *scope) wrongToken(w *warp, r *row, mb *mbar) {
+	if s.mute {
+		return
+	}
+	got := fmt.Sprintf("phase %d", r.phase)
+	if !r.op.Has.Has(trace.FieldPhase) {
+		got = fmt.Sprintf("a phase of parity %d", barrier.WordParity(r.token))
+	}
+	s.findings.add(Finding{
+		Rule: barrier.MbarStaleToken, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf("%s arrived on %s in phase %d, but the token recorded is of %s", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, mb.m.Phase, got),
+	})
+}
+
+// afterExit reports a remote operation on a CTA that has gone: its shared
+// memory has, too.
+func (s *scope) afterExit(w *warp, r *row, mb *mbar) {
+	owner := s.cta(mb.ref.CTA)
+	if mb.ref.CTA == w.cta.id || owner.live > 0 || s.mute {
+		return
+	}
+	s.findings.add(Finding{
+		Rule: rules.ClusterExitEarly, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf("%s does %s on %s of CTA %d, which has exited", s.text(r.who(), mb.ref.CTA), r.op.Kind, mb.ref.Barrier, mb.ref.CTA),
+	})
+}
+
+// expects books an announcement of bytes.
+func (s *scope) expects(mb *mbar, r *row) {
+	if !r.op.Has.Has(trace.FieldBytes) {
+		mb.unknown = true
+	}
+	mb.expectLoc, mb.expectRef = r.loc(), r.ref()
+}
+
+// mbarTx performs expect_tx, complete_tx, asynchronous copies and
+// cp.async.mbarrier.arrive.
+func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
+	mb := s.owner(w, r)
+	if !s.usable(mb, forced) {
+		return false
+	}
+	s.become(w, r, strand{})
+	if mb.adopted {
+		return true
+	}
+	s.target(w, r)
+	s.afterExit(w, r, mb)
+	n := int64(max(popcount(r.lanes), 1))
+	before := mb.m.Phase
+	ref := mb.at()
+	switch r.op.Kind {
+	case trace.KindMbarExpectTx:
+		s.expects(mb, r)
+		mb.m.ExpectTx(n*r.op.Bytes, &s.eff)
+	case trace.KindMbarCompleteTx:
+		mb.m.CompleteTx(n*r.op.Bytes, &s.eff)
+	case trace.KindMbarCpAsyncArrive:
+		mb.arrived.add(r.who())
+		mb.tally.add(r.who(), 1)
+		for range n {
+			mb.m.CpAsyncIssue(r.op.NoInc, &s.eff)
+		}
+		if mb.m.Life == barrier.Live {
+			mb.async += uint32(n)
+		}
+	case trace.KindMbarCopy:
+		s.copyTo(mb, r, n)
+		for rank := uint32(0); rank < 32 && rank < s.size; rank++ {
+			if to := s.first + rank; r.op.CTAMask>>rank&1 != 0 && to != mb.ref.CTA {
+				s.copyTo(s.mbar(to, r.op.Addr), r, n)
+			}
+		}
+		if mb.m.Life != barrier.Live {
+			mb.m.ExpectTx(0, &s.eff) // says why it cannot take it
+		}
+	}
+	s.violations(w, r, ref)
+	s.advanced(mb, before, r)
+	s.adopt(mb)
+	s.progress = true
+	return true
+}
+
+func (s *scope) copyTo(mb *mbar, r *row, n int64) {
+	if !r.op.Has.Has(trace.FieldBytes) {
+		mb.unknown = true
+	}
+	if len(mb.copies) < 1<<16 {
+		mb.copies = append(mb.copies, n*r.op.Bytes)
+	}
+}

@@ -1,0 +1,304 @@
+package replay
+
+import (
+	"fmt"
+
+	"btrace/replay/barrier"
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// waitPhase is the phase that a wait, a test or a done is about, and whether
+// the recording says so exactly (rather than by its parity). A parity means
+// the current phase if that has it, else the one before.
+func (s *scope) waitPhase(w *warp, r *row, mb *mbar) (phase int64, exact bool) {
+	now := int64(mb.m.Phase)
+	parity := r.op.Parity
+	switch has := r.op.Has; {
+	case has.Has(trace.FieldPhase):
+		return int64(r.phase), true
+	case has.Has(trace.FieldToken):
+		for i := len(mb.words) - 1; i >= 0; i-- {
+			if mb.words[i].word == r.token {
+				return int64(mb.words[i].phase), true
+			}
+		}
+		parity = barrier.WordParity(r.token)
+	case !has.Has(trace.FieldParity):
+		return now, false
+	}
+	if uint8(now&1) == parity&1 {
+		return now, false
+	}
+	return now - 1, false
+}
+
+// mbarWait performs mbar.wait and mbar.test.
+func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
+	mb := s.owner(w, r)
+	if !s.usable(mb, forced) {
+		return false
+	}
+	isTest := r.op.Kind == trace.KindMbarTest
+	success := isTest && r.op.Has.Has(trace.FieldResult) && r.result != 0
+	phase, exact := s.waitPhase(w, r, mb)
+	live := mb.m.Life == barrier.Live && !mb.adopted
+	if live {
+		if phase >= int64(mb.m.Phase) {
+			s.settle(mb)
+		}
+		if exact && phase > int64(mb.m.Phase) {
+			if !forced {
+				return false // the token does not exist yet
+			}
+			s.foreignToken(w, r, mb)
+			phase, exact = alias(mb, phase), false
+		} else if exact && phase+1 < int64(mb.m.Phase) {
+			mb.m.CheckToken(uint64(phase), &s.eff)
+			phase, exact = alias(mb, phase), false
+		}
+		if success && phase >= 0 && !mb.passed(uint64(phase)) {
+			if !forced {
+				return false
+			}
+			s.early(w, r, rules.MbarEarlyRelease, mb.at())
+		}
+	}
+	if isTest {
+		s.become(w, r, strand{})
+	} else {
+		s.become(w, r, strand{wait: waitMbar, mb: mb, phase: uint64(max(phase, 0)), parity: !exact, free: phase < 0})
+	}
+	if phase < 0 {
+		// A fresh barrier counts the phase before its first as complete.
+		w.strands[len(w.strands)-1].wait = waitMbarFree(isTest)
+	}
+	if mb.adopted {
+		return true
+	}
+	s.remote(w, r, mb)
+	s.target(w, r)
+	if !live {
+		mb.m.ExpectTx(0, &s.eff) // says why it cannot be used
+	} else if exact {
+		s.strayToken(w, r, mb, uint64(phase))
+	}
+	s.violations(w, r, mb.at())
+	if !isTest || success {
+		mb.maxWait = max(mb.maxWait, phase)
+		if mb.reuse != nil && int64(mb.reuse.phase) == phase && mb.reuse.row.warp != r.warp {
+			mb.reuse = nil // this wait may have come before the arrive
+		}
+	}
+	if success {
+		mb.waited(r.who(), phase)
+	}
+	s.adopt(mb)
+	return true
+}
+
+// alias is the phase that the silicon takes a token of a wrong phase for: it
+// compares parities only.
+func alias(mb *mbar, phase int64) int64 {
+	now := int64(mb.m.Phase)
+	if (now^phase)&1 == 0 {
+		return now
+	}
+	return now - 1
+}
+
+// waitMbarFree is the state of lanes whose wait, or test, has passed already.
+func waitMbarFree(test bool) waitKind {
+	if test {
+		return running
+	}
+	return passedMbar
+}
+
+// mbarDone takes lanes out of a wait.
+func (s *scope) mbarDone(w *warp, r *row, forced bool) bool {
+	mb := s.owner(w, r)
+	in := false
+	for i := range w.strands {
+		st := &w.strands[i]
+		if st.lanes&r.lanes == 0 || st.mb != mb || st.wait != waitMbar && st.wait != passedMbar {
+			continue
+		}
+		if r.op.Has.Has(trace.FieldPhase) && st.wait == waitMbar && !st.parity && st.phase != r.phase {
+			if !forced {
+				return false
+			}
+			s.otherPhase(w, r, mb, st.phase)
+		}
+		in = true
+		p := int64(st.phase)
+		if st.wait == passedMbar {
+			p = -1
+		}
+		mb.waited(Lanes{CTA: w.cta.id, Warp: w.id, Mask: st.lanes & r.lanes}, p)
+	}
+	if !in && mb.m.Life == barrier.Live && !mb.adopted {
+		// No wait is recorded. The phase must be complete all the same.
+		phase, _ := s.waitPhase(w, r, mb)
+		if phase >= int64(mb.m.Phase) {
+			s.settle(mb)
+		}
+		if phase >= 0 && !mb.passed(uint64(phase)) && !w.holed() {
+			if !forced {
+				return false
+			}
+			s.early(w, r, rules.MbarEarlyRelease, mb.at())
+		}
+		mb.maxWait = max(mb.maxWait, phase)
+		mb.waited(r.who(), phase)
+	}
+	s.become(w, r, strand{})
+	return true
+}
+
+// early reports lanes that left, or were told that they may leave, before
+// the phase was complete.
+func (s *scope) early(w *warp, r *row, rule barrier.Rule, ref BarrierRef) {
+	if s.mute {
+		return
+	}
+	s.findings.add(Finding{
+		Rule: rule, BarrierRef: ref, Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Missing: s.missing(ref),
+		Message: s.earlyText(w, r, ref),
+	})
+}
+
+// otherPhase reports lanes that come out of a wait for another phase than
+// they went into.
+func (s *scope) otherPhase(w *warp, r *row, mb *mbar, phase uint64) {
+	if s.mute {
+		return
+	}
+	s.findings.add(Finding{
+		Rule: barrier.MbarStaleToken, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf("%s waited on %s for phase %d and came out with the token of phase %d", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, phase, r.phase),
+	})
+}
+
+// foreignToken reports a wait with a token that no arrive on this barrier can
+// have returned: of a phase that has not begun.
+func (s *scope) foreignToken(w *warp, r *row, mb *mbar) {
+	if s.mute {
+		return
+	}
+	rule, why := barrier.MbarStaleToken, fmt.Sprintf("which has not begun: the barrier is in phase %d", mb.m.Phase)
+	if other := s.tokenOf(w, r, mb, r.phase); other != nil {
+		rule, why = rules.MbarWrongToken, fmt.Sprintf("which its arrive on %s returned", other.ref.Barrier)
+	}
+	s.findings.add(Finding{
+		Rule: rule, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf("%s waits on %s with a token of phase %d, %s", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, r.phase, why),
+	})
+}
+
+// strayToken reports lanes that wait on a barrier on which they never
+// arrived, with a token that they hold from another and have not used there.
+func (s *scope) strayToken(w *warp, r *row, mb *mbar, phase uint64) {
+	if s.mute || !r.op.Has.Has(trace.FieldPhase) {
+		return
+	}
+	lane := r.lanes & -r.lanes
+	if _, arrived := mb.tokens.of(w.cta.id, w.id, lane); arrived {
+		return
+	}
+	other := s.tokenOf(w, r, mb, phase)
+	if other == nil {
+		return
+	}
+	s.findings.add(Finding{
+		Rule: rules.MbarWrongToken, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf("%s waits on %s with the token that its arrive on %s returned", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, other.ref.Barrier),
+	})
+}
+
+// tokenOf finds another barrier from which the first lane of the row holds an
+// unused token of that phase.
+func (s *scope) tokenOf(w *warp, r *row, not *mbar, phase uint64) *mbar {
+	lane := r.lanes & -r.lanes
+	var found *mbar
+	for _, other := range w.cta.mbars {
+		if other == not {
+			continue
+		}
+		p, ok := other.tokens.of(w.cta.id, w.id, lane)
+		if !ok || p != int64(phase) {
+			continue
+		}
+		if used, ok := other.waits.of(w.cta.id, w.id, lane); ok && used >= p {
+			continue
+		}
+		if found == nil || other.ref.Barrier.ID < found.ref.Barrier.ID {
+			found = other
+		}
+	}
+	return found
+}
+
+// confirmReuse reports the arrive that no wait can have preceded.
+func (s *scope) confirmReuse(mb *mbar) {
+	c := mb.reuse
+	mb.reuse = nil
+	if s.mute {
+		return
+	}
+	ref := mb.ref
+	ref.Phase = c.phase + 1
+	s.findings.add(Finding{
+		Rule: rules.MbarReuseBeforeWait, BarrierRef: ref, Threads: []Lanes{c.row.who()}, Time: c.row.time, Location: c.row.loc(),
+		Events: []EventRef{c.row.ref()},
+		Message: fmt.Sprintf("%s arrives on %s in phase %d, and nobody can have waited for phase %d before that",
+			s.text(c.row.who(), ref.CTA), ref.Barrier, c.phase+1, c.phase),
+	})
+}
+
+// completion performs completion.begin and completion.end.
+func (s *scope) completion(w *warp, r *row, forced bool) bool {
+	mb := s.mbar(w.cta.id, r.op.Addr)
+	m := &mb.m
+	if !s.usable(mb, forced) {
+		return false
+	}
+	if r.op.Kind == trace.KindCompletionEnd {
+		before := m.Phase
+		s.become(w, r, strand{})
+		if m.Completing {
+			m.Advance(&s.eff)
+			s.advanced(mb, before, r)
+		}
+		return true
+	}
+	s.settle(mb)
+	wrong := func(rule barrier.Rule, msg string) {
+		if !s.mute {
+			s.findings.add(Finding{
+				Rule: rule, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()}, Message: msg,
+			})
+		}
+	}
+	switch {
+	case m.Completing && mb.fnPhase < int64(m.Phase):
+		mb.fnPhase, mb.fnRuns = int64(m.Phase), 1
+	case !m.Function && m.Phase > 0 && len(mb.arrived) == 0:
+		// The first run of the function is how the replay learns that there
+		// is one; the phase has ended already.
+		m.Function = true
+		mb.fnPhase, mb.fnRuns = int64(m.Phase)-1, 1
+	case !forced:
+		return false
+	case m.Completing || len(mb.arrived) == 0 && m.Phase > 0:
+		mb.fnRuns++
+		wrong(rules.CompletionCount, fmt.Sprintf("the completion function of %s runs again in phase %d", mb.ref.Barrier, mb.fnPhase))
+	default:
+		m.Function = true
+		mb.fnPhase = int64(m.Phase)
+		wrong(rules.CompletionOrder, fmt.Sprintf("the completion function of %s runs in phase %d while %d arrivals are pending", mb.ref.Barrier, m.Phase, m.Pending))
+	}
+	s.become(w, r, strand{wait: completing, mb: mb, phase: uint64(max(mb.fnPhase, 0))})
+	return true
+}

@@ -1,0 +1,309 @@
+package replay
+
+import (
+	"math/bits"
+
+	"btrace/replay/barrier"
+	"btrace/trace"
+)
+
+// row is one warp event on its way through the replay.
+type row struct {
+	time   int64
+	op     *trace.Op
+	num    uint64 // number of the row in the launch
+	cta    uint32
+	warp   uint32
+	seq    uint32
+	lanes  uint32 // the op's lanes that exist
+	pred   uint32
+	result uint32
+	token  uint64
+	phase  uint64
+}
+
+func (r *row) loc() Location { return Location{File: r.op.File, Line: r.op.Line, PC: r.op.PC} }
+func (r *row) ref() EventRef { return EventRef{CTA: r.cta, Warp: r.warp, Seq: r.seq} }
+func (r *row) who() Lanes    { return Lanes{CTA: r.cta, Warp: r.warp, Mask: r.lanes} }
+
+// site identifies the instruction of a row.
+func (r *row) site() uint64 {
+	if r.op.Has.Has(trace.FieldPC) {
+		return r.op.PC
+	}
+	return uint64(r.op.Line)
+}
+
+// scope replays the CTAs that can synchronise with each other.
+type scope struct {
+	launch  *trace.Launch
+	first   uint32 // first CTA
+	size    uint32 // CTAs
+	threads int    // of a CTA
+	limit   int    // rows that may be parked
+
+	ctas        map[uint32]*cta
+	collectives []*collective
+	last        *cta // the CTA of the last row: most rows follow one of their own
+
+	eff      barrier.Effect // scratch of the current operation
+	progress bool           // something completed since the last drain
+	stalled  []*warp        // warps with parked rows
+	parked   int            // rows in them
+	trap     string         // reason of a trap; "" for none
+	trapRow  *row
+	trapped  bool // the launch is known to have ended in a trap
+	// explained is true once a broken rule explains the trap.
+	explained bool
+
+	// mute is true where absence proves nothing: events are known to be lost.
+	mute bool
+	// spent is true once the lookahead was exhausted: the scope gave up.
+	spent  bool
+	exited uint64 // lanes
+
+	counts   Counts
+	findings findings
+	watch    watcher // told of every change; nil for nobody
+}
+
+// watcher is told what happens, for a picture of the launch.
+type watcher interface {
+	// lanes: the warp's strands are about to change at this time.
+	changed(w *warp, time int64)
+	// completed: the barrier's phase ended.
+	completed(ref BarrierRef, time int64)
+	// arrived: lanes arrived in the barrier's phase, which needs so many.
+	arrived(ref BarrierRef, time int64, n, expected uint64)
+}
+
+// cta is one CTA of a scope.
+type cta struct {
+	id    uint32
+	named *barrier.Named
+	bars  [barrier.NumNamed]history
+	warps []*warp
+	mbars map[uint64]*mbar
+	live  int // lanes
+}
+
+// history is what is remembered of a barrier beyond its model.
+type history struct {
+	tally  tally // arrivals of each lane, over all phases
+	misuse *Finding
+	forced bool // the current phase was ended by force: the recording contradicts the model
+}
+
+func newScope(l *trace.Launch, first, size uint32, limit int) *scope {
+	return &scope{
+		launch: l, first: first, size: size, threads: int(l.Threads()), limit: limit,
+		ctas: make(map[uint32]*cta), findings: findings{launch: l},
+	}
+}
+
+// cta finds a CTA of the scope, or begins it.
+func (s *scope) cta(id uint32) *cta {
+	if s.last != nil && s.last.id == id {
+		return s.last
+	}
+	c := s.ctas[id]
+	if c == nil {
+		c = &cta{id: id, named: barrier.NewNamed(s.threads), mbars: make(map[uint64]*mbar), live: s.threads}
+		for w := range c.named.Live {
+			c.warps = append(c.warps, newWarp(c, uint32(w), c.named.Live[w]))
+		}
+		s.ctas[id] = c
+	}
+	s.last = c
+	return c
+}
+
+// feed takes the next row in stored order.
+func (s *scope) feed(r row) {
+	if s.spent {
+		return
+	}
+	w := s.cta(r.cta).warps[r.warp]
+	s.note(w, &r)
+	switch r.op.Kind {
+	case trace.KindMark, trace.KindUnknown:
+		return
+	case trace.KindGap:
+		s.gap(w, &r)
+		return
+	}
+	if w.queued&r.lanes != 0 || !s.try(w, &r) {
+		s.park(w, r)
+		return
+	}
+	if s.progress && len(s.stalled) > 0 {
+		s.drain()
+	}
+	s.progress = false
+}
+
+// park keeps a row until it is possible.
+func (s *scope) park(w *warp, r row) {
+	if len(w.queue) == 0 {
+		s.stalled = append(s.stalled, w)
+	}
+	w.queue = append(w.queue, r)
+	w.queued |= r.lanes
+	s.parked++
+	if s.parked > s.limit {
+		s.giveUp(&r)
+		return
+	}
+	if s.parked&63 == 0 && s.stuck() {
+		s.forceEarliest()
+	}
+}
+
+// drain performs parked rows for as long as any is possible.
+func (s *scope) drain() {
+	for again := true; again; {
+		again = false
+		for _, w := range s.stalled {
+			if s.drainWarp(w) {
+				again = true
+			}
+		}
+		keep := s.stalled[:0]
+		for _, w := range s.stalled {
+			if len(w.queue) > 0 {
+				keep = append(keep, w)
+			}
+		}
+		clear(s.stalled[len(keep):])
+		s.stalled = keep
+	}
+	s.progress = false
+}
+
+// drainWarp performs the warp's parked rows that are possible: those whose
+// lanes have nothing earlier parked.
+func (s *scope) drainWarp(w *warp) bool {
+	did := false
+	var behind uint32
+	for i := w.head; i < len(w.queue); i++ {
+		r := &w.queue[i]
+		if r.op == nil {
+			continue
+		}
+		if behind&r.lanes == 0 && s.try(w, r) {
+			w.take(i)
+			s.parked--
+			did = true
+			continue
+		}
+		if behind |= r.lanes; behind == w.queued {
+			break
+		}
+	}
+	w.compact()
+	return did
+}
+
+// stuck reports whether no row to come can change anything: every lane of the
+// scope waits, has exited, or is behind a parked row.
+func (s *scope) stuck() bool {
+	if len(s.ctas) < int(s.size) {
+		return false
+	}
+	for _, c := range s.ctas {
+		for _, w := range c.warps {
+			if w.live&^(w.queued|s.blocked(w)) != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// blocked is the lanes of the warp that wait for something that has not
+// happened.
+func (s *scope) blocked(w *warp) (lanes uint32) {
+	for i := range w.strands {
+		if st := &w.strands[i]; !s.mayLeave(st) {
+			lanes |= st.lanes
+		}
+	}
+	return lanes
+}
+
+// forceEarliest performs the earliest parked row against the models, and
+// says what it contradicts.
+func (s *scope) forceEarliest() {
+	var first *warp
+	for _, w := range s.stalled {
+		if first == nil || w.front().before(first.front()) {
+			first = w
+		}
+	}
+	r := *first.front()
+	first.take(first.frontIndex())
+	first.compact()
+	s.parked--
+	s.force(first, &r)
+	s.drain()
+}
+
+func (r *row) before(o *row) bool {
+	if r.time != o.time {
+		return r.time < o.time
+	}
+	return r.num < o.num
+}
+
+// giveUp ends the replay of a scope whose events cannot be put in order
+// within the lookahead.
+func (s *scope) giveUp(r *row) {
+	s.spent = true
+	s.stalled, s.parked = nil, 0
+	for _, c := range s.ctas {
+		for _, w := range c.warps {
+			w.queue, w.queued, w.head = nil, 0, 0
+		}
+	}
+	s.findings.exhausted(r, s.limit)
+}
+
+// apply takes over what a model did: lanes released, phases completed.
+func (s *scope) apply(c *cta, kind waitKind) {
+	for _, rel := range s.eff.Released {
+		s.progress = true
+		to := c
+		if kind == waitCollective {
+			if to = s.ctas[rel.CTA]; to == nil {
+				continue
+			}
+		}
+		w := to.warps[rel.Warp]
+		for i := range w.strands {
+			st := &w.strands[i]
+			if st.lanes&rel.Lanes == 0 || st.wait != kind && !(kind == waitNamed && st.wait == heldNamed) {
+				continue
+			}
+			if kind == waitNamed && st.bar != rel.Bar {
+				continue
+			}
+			st.free, st.result = true, rel.Result
+			if st.wait == heldNamed {
+				st.wait = running
+			}
+		}
+	}
+	if s.eff.Completed > 0 {
+		s.progress = true
+	}
+	if s.eff.Trap != "" && s.trap == "" {
+		s.trap, s.explained = s.eff.Trap, true
+	}
+}
+
+// over reports whether all lanes of the scope have exited.
+func (s *scope) over() bool {
+	return s.parked == 0 && s.exited == uint64(s.size)*uint64(s.threads)
+}
+
+func popcount(m uint32) int { return bits.OnesCount32(m) }

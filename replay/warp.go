@@ -1,0 +1,240 @@
+package replay
+
+import (
+	"btrace/replay/barrier"
+	"btrace/trace"
+)
+
+// waitKind is what a strand is held by.
+type waitKind uint8
+
+const (
+	running        waitKind = iota
+	heldNamed               // came to a bar.arrive, other lanes of its warp have not
+	waitNamed               // bar.sync, bar.red
+	waitMbar                // mbar.wait
+	passedMbar              // mbar.wait for the phase before the first: passes at once
+	waitCollective          // cluster.wait, group.wait
+	waitSyncwarp
+	completing // runs a completion function
+)
+
+// strand is lanes of one warp with a common history.
+type strand struct {
+	lanes  uint32
+	wait   waitKind
+	free   bool // a model has released it
+	bar    uint32
+	mb     *mbar
+	co     *collective
+	phase  uint64 // of the wait
+	parity bool   // waits for the parity of the phase
+	result uint32 // of a reduction
+	split  bool   // its last event was an arrive, and it has not begun to wait
+	since  int64
+	kind   trace.Kind // its last event
+	seq    uint32
+	loc    Location
+}
+
+// warp is one warp of a CTA.
+type warp struct {
+	cta     *cta
+	id      uint32
+	all     uint32   // lanes that exist
+	live    uint32   // of them, not exited
+	seen    uint32   // lanes that any event named
+	exitLoc Location // where lanes last exited
+	strands []strand
+	sync    barrier.Warp
+
+	queue  []row // parked rows in program order; taken ones have no op
+	head   int
+	queued uint32 // lanes of the parked rows
+
+	// Sequence numbers: count rows seen, the highest number, and where the
+	// first hole opened.
+	rows    uint32
+	maxSeq  uint32
+	holeRow *row
+	// lost is true where the recorder says that it lost events of this warp.
+	lost bool
+}
+
+func newWarp(c *cta, id, lanes uint32) *warp {
+	return &warp{cta: c, id: id, all: lanes, live: lanes, sync: barrier.NewWarp(lanes)}
+}
+
+// become puts the lanes of a row into one strand, in the state that next
+// says. Lanes that did an operation together have a common history from then
+// on.
+func (s *scope) become(w *warp, r *row, next strand) *strand {
+	s.leave(w, r)
+	next.lanes, next.since, next.kind, next.seq, next.loc = r.lanes, r.time, r.op.Kind, r.seq, r.loc()
+	w.strands = append(w.strands, next)
+	return &w.strands[len(w.strands)-1]
+}
+
+// leave takes the lanes of a row out of their strands.
+func (s *scope) leave(w *warp, r *row) {
+	if s.watch != nil {
+		s.watch.changed(w, r.time)
+	}
+	w.seen |= r.lanes
+	keep := w.strands[:0]
+	for _, st := range w.strands {
+		if st.lanes &^= r.lanes; st.lanes != 0 {
+			keep = append(keep, st)
+		}
+	}
+	w.strands = keep
+}
+
+// front is the earliest parked row.
+func (w *warp) front() *row { return &w.queue[w.frontIndex()] }
+
+func (w *warp) frontIndex() int {
+	i := w.head
+	for w.queue[i].op == nil {
+		i++
+	}
+	return i
+}
+
+// take removes a parked row.
+func (w *warp) take(i int) { w.queue[i].op = nil }
+
+// compact drops taken rows where that is cheap.
+func (w *warp) compact() {
+	for w.head < len(w.queue) && w.queue[w.head].op == nil {
+		w.head++
+	}
+	if w.head < len(w.queue) && w.head < len(w.queue)/2 {
+		return
+	}
+	rest := w.queue[w.head:]
+	n := 0
+	w.queued = 0
+	for _, r := range rest {
+		if r.op != nil {
+			w.queue[n] = r
+			w.queued |= r.lanes
+			n++
+		}
+	}
+	clear(w.queue[n:])
+	w.queue, w.head = w.queue[:n], 0
+}
+
+// note keeps count of the warp's sequence numbers.
+func (s *scope) note(w *warp, r *row) {
+	if r.op.Kind != trace.KindMark && r.op.Kind != trace.KindGap {
+		s.counts.WarpEvents++
+		s.counts.ThreadEvents += uint64(popcount(r.lanes))
+	} else {
+		return
+	}
+	w.rows++
+	if w.rows == 1 && r.seq == 0 {
+		return
+	}
+	if r.seq > w.maxSeq {
+		if r.seq > w.maxSeq+1 && w.holeRow == nil || w.rows == 1 {
+			cp := *r
+			w.holeRow = &cp
+		}
+		w.maxSeq = r.seq
+	}
+	if w.missing() == 0 {
+		w.holeRow = nil
+	}
+}
+
+// missing is how many numbers up to the highest were not seen.
+func (w *warp) missing() uint32 {
+	if w.rows == 0 || w.rows > w.maxSeq {
+		return 0
+	}
+	return w.maxSeq + 1 - w.rows
+}
+
+// holed reports whether an event of the warp may be missing.
+func (w *warp) holed() bool { return w.lost || w.missing() > 0 }
+
+// gap takes a recorder's word that it lost events.
+func (s *scope) gap(w *warp, r *row) {
+	w.lost = true
+	s.mute = true
+	s.findings.gap(r, w, r.op.Lost)
+}
+
+// tally counts something for lanes of several warps.
+type tally []tallied
+
+type tallied struct {
+	Lanes
+	n int64
+}
+
+// add adds n for each of the lanes.
+func (t *tally) add(who Lanes, n int64) {
+	t.each(who, func(v int64) int64 { return v + n }, n)
+}
+
+// set sets the value of each of the lanes.
+func (t *tally) set(who Lanes, n int64) {
+	t.each(who, func(int64) int64 { return n }, n)
+}
+
+func (t *tally) each(who Lanes, f func(int64) int64, fresh int64) {
+	left := who.Mask
+	for i := 0; i < len(*t) && left != 0; i++ {
+		e := &(*t)[i]
+		if e.Warp != who.Warp || e.CTA != who.CTA || e.Mask&left == 0 {
+			continue
+		}
+		both := e.Mask & left
+		left &^= both
+		if rest := e.Mask &^ both; rest != 0 {
+			*t = append(*t, tallied{Lanes{CTA: who.CTA, Warp: who.Warp, Mask: rest}, e.n})
+			e = &(*t)[i]
+			e.Mask = both
+		}
+		e.n = f(e.n)
+	}
+	if left != 0 {
+		*t = append(*t, tallied{Lanes{CTA: who.CTA, Warp: who.Warp, Mask: left}, fresh})
+	}
+}
+
+// of is the value of a lane, and whether it has one.
+func (t tally) of(cta, warp, lane uint32) (int64, bool) {
+	for _, e := range t {
+		if e.CTA == cta && e.Warp == warp && e.Mask&lane != 0 {
+			return e.n, true
+		}
+	}
+	return 0, false
+}
+
+// laneSet collects lanes of several warps.
+type laneSet []Lanes
+
+func (l *laneSet) add(who Lanes) {
+	for i := range *l {
+		if e := &(*l)[i]; e.CTA == who.CTA && e.Warp == who.Warp {
+			e.Mask |= who.Mask
+			return
+		}
+	}
+	*l = append(*l, who)
+}
+
+func (l laneSet) mask(cta, warp uint32) uint32 {
+	for _, e := range l {
+		if e.CTA == cta && e.Warp == warp {
+			return e.Mask
+		}
+	}
+	return 0
+}
