@@ -65,8 +65,8 @@ const (
 	defaultSpinBudget = 1000
 )
 
-// prepare fills in the defaults and checks the limits.
-func (c Config) prepare() (Config, error) {
+// Prepare fills in the defaults and checks the limits. Launch does it too.
+func (c Config) Prepare() (Config, error) {
 	for _, d := range []*trace.Dim{&c.Grid, &c.Block, &c.Cluster} {
 		for i := range d {
 			d[i] = max(d[i], 1)

@@ -54,7 +54,7 @@ func Source(kernel func(*Thread)) (file string, line int) {
 // The context and the budgets are looked at whenever a kernel calls this
 // package.
 func Launch(ctx context.Context, cfg Config, kernel func(*Thread), sink Sink) (Result, error) {
-	cfg, err := cfg.prepare()
+	cfg, err := cfg.Prepare()
 	if err != nil {
 		return Result{Outcome: trace.OutcomeUnknown}, err
 	}

@@ -1,0 +1,122 @@
+// Package kernels is a gallery of kernels for the emulator: the documented
+// patterns of barrier use, and the bugs that people make in them. Every one
+// says what a replay of its recording must find.
+package kernels
+
+import (
+	"cmp"
+	"embed"
+	"slices"
+
+	"btrace/capture/emu"
+	"btrace/replay/barrier"
+	"btrace/trace"
+)
+
+// Kernel is a kernel of the gallery.
+type Kernel struct {
+	Name                 string // lower case, with dashes
+	Doc                  string // one sentence: what it shows
+	Expect               Expect
+	Grid, Block, Cluster trace.Dim // the launch that it is written for
+	Run                  func(*emu.Thread)
+	// Check says whether the results of a launch that completed are right;
+	// nil for a kernel that does not complete.
+	Check func(emu.Result) error
+}
+
+// Expect is what a replay finds in a recording of a kernel.
+type Expect struct {
+	Verdict string       // clean, violation or deadlock
+	Rule    barrier.Rule // the root of the hang, or the worst violation; "" for none
+	Barrier string       // on which, as trace.Barrier writes it; "" for none or several
+}
+
+// The verdicts, as package replay calls them.
+const (
+	clean    = "clean"
+	deadlock = "deadlock"
+)
+
+// All is the gallery: the patterns, then the bugs.
+func All() []Kernel {
+	return []Kernel{
+		phaseCountdown(), splitArriveWait(), producerConsumer(), barrierReductions(), clusterExchange(), prefixSum(), tmaPipeline(),
+		wrongEmptyCount(), wrongBytes(), wrongParity(), lostArrive(), runAhead(), circularWait(),
+	}
+}
+
+// Lookup finds a kernel by its name.
+func Lookup(name string) (Kernel, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(k Kernel) bool { return k.Name == name })
+	if i < 0 {
+		return Kernel{}, false
+	}
+	return all[i], true
+}
+
+// Nearest lists the names that somebody may have meant by name, the best
+// guess first.
+func Nearest(name string) []string {
+	type guess struct {
+		name string
+		far  int
+	}
+	var gs []guess
+	for _, k := range All() {
+		if d := distance(name, k.Name); d <= max(2, len(k.Name)/2) {
+			gs = append(gs, guess{k.Name, d})
+		}
+	}
+	slices.SortStableFunc(gs, func(a, b guess) int { return cmp.Compare(a.far, b.far) })
+	var names []string
+	for _, g := range gs[:min(3, len(gs))] {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// distance is how many letters have to be added, removed or changed to make b
+// from a. To leave away the end of b costs nothing: that is how names are
+// abbreviated.
+func distance(a, b string) int {
+	const longest = 64
+	a = a[:min(len(a), longest)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], d
+		}
+	}
+	return slices.Min(row)
+}
+
+//go:embed *.go
+var sources embed.FS
+
+// Source is the text of a source file of the gallery, by its base name, as
+// recordings name it.
+func Source(file string) (string, bool) {
+	b, err := sources.ReadFile(file)
+	return string(b), err == nil
+}
+
+// jitter makes times that look like work: up to span ns, always the same for
+// the same x.
+func jitter(x, span int) int64 {
+	h := uint32(x)*0x9e3779b9 + 0x7f4a7c15
+	h ^= h >> 15
+	h *= 0x846ca68b
+	h ^= h >> 13
+	return int64(h % uint32(span))
+}
