@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"btrace/replay/rules/similar"
 	"btrace/trace"
 	"btrace/trace/plain"
 )
@@ -28,6 +30,8 @@ func newEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events TRACE",
 		Short: "List the recorded events, filtered by time, CTA, warp, barrier or operation",
+		Long: "Events lists the recorded events in stored order: time, CTA, warp, number.\n\nOperations:\n" +
+			ansi.Wordwrap(strings.Join(opNames(), " "), 80, ""),
 		Example: `  btrace events run.zst --barrier mbar:0x1420 --from 100us
   btrace events run.zst --cta 0 --warp 3 --op bar.sync,bar.done --format ndjson`,
 		Args: exactly(1, "one trace"),
@@ -103,7 +107,7 @@ func (f *eventFlags) query() (trace.Query, error) {
 	for _, s := range f.ops {
 		k, ok := trace.ParseKind(s)
 		if !ok {
-			return q, unknownOp(s)
+			return q, unknown("operation", s, similar.Names(s, opNames()), "btrace events --help")
 		}
 		q.Kinds = append(q.Kinds, k)
 	}
@@ -117,14 +121,14 @@ func orZero(s string) string {
 	return s
 }
 
-func unknownOp(s string) error {
+func opNames() []string {
 	var names []string
 	for _, k := range trace.Kinds() {
 		if k.Kind != trace.KindUnknown {
 			names = append(names, k.Name)
 		}
 	}
-	return unknown("operation", s, names, "trace/FORMAT.md")
+	return names
 }
 
 // parseTime reads a time: 107552 (nanoseconds), 12us, 3ms, 1.5s.

@@ -30,7 +30,7 @@ func newExplain() *cobra.Command {
 			}
 			r, ok := rules.Lookup(barrier.Rule(args[0]))
 			if !ok {
-				return unknown("rule", args[0], ruleNames(), "btrace explain")
+				return unknown("rule", args[0], nearestRules(args[0]), "btrace explain")
 			}
 			explain(out, r)
 			return out.Flush()
@@ -42,6 +42,14 @@ func ruleNames() []string {
 	var names []string
 	for _, r := range rules.All() {
 		names = append(names, string(r.ID))
+	}
+	return names
+}
+
+func nearestRules(name string) []string {
+	var names []string
+	for _, id := range rules.Nearest(name) {
+		names = append(names, string(id))
 	}
 	return names
 }

@@ -68,7 +68,7 @@ Start with:  btrace demo`,
 			for _, c := range cmd.Commands() {
 				names = append(names, c.Name())
 			}
-			return unknown("command", args[0], names, "btrace --help")
+			return unknown("command", args[0], similar.Names(args[0], names), "btrace --help")
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -76,6 +76,8 @@ Start with:  btrace demo`,
 		return fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
 	root.AddCommand(
+		newKernels(), newRecord(),
+		newValidate(), newDiagnose(),
 		newImport(), newExport(), newInfo(), newEvents(),
 		newExplain(),
 		newVersion(),
@@ -85,15 +87,11 @@ Start with:  btrace demo`,
 
 // unknown is the error for a name that does not exist: it offers the nearest
 // ones, and the command that lists them all.
-func unknown(what, name string, names []string, list string) error {
-	near := similar.Names(name, names)
-	for i, n := range near {
-		near[i] = "`" + n + "`"
-	}
-	if len(near) == 0 {
+func unknown(what, name string, nearest []string, list string) error {
+	if len(nearest) == 0 {
 		return fmt.Errorf("unknown %s %q: `%s` lists them", what, name, list)
 	}
-	return fmt.Errorf("unknown %s %q: did you mean %s? (`%s` lists them all)", what, name, strings.Join(near, ", "), list)
+	return fmt.Errorf("unknown %s %q: did you mean `%s`? (`%s` lists them all)", what, name, strings.Join(nearest, "`, `"), list)
 }
 
 // exactly is cobra.ExactArgs with an error that says what is wanted.
