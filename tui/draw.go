@@ -2,7 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -129,12 +131,15 @@ func (m *model) drawStatus(c canvas) {
 	x := c.w - len(hint) - 1
 	c.text(x+1, 0, styleDim, "?")
 	c.text(x+2, 0, styleDim, " help")
-	where := m.whereText()
-	if m.message != "" && c.w < 90 {
-		where = ""
+	said := utf8.RuneCountInString(m.message)
+	where := ""
+	for _, t := range m.whereTexts() {
+		if x-utf8.RuneCountInString(t)-2 > said {
+			where = t
+			break
+		}
 	}
-	n := len([]rune(where))
-	x = max(x-n-1, 0)
+	x -= utf8.RuneCountInString(where) + 1
 	c.sub(rect{x, 0, c.w - x - len(hint) - 1, 1}).text(0, 0, styleText, where)
 	s := styleBold
 	if m.bad {
@@ -143,20 +148,22 @@ func (m *model) drawStatus(c canvas) {
 	c.sub(rect{0, 0, x - 1, 1}).text(1, 0, s, m.message)
 }
 
-// whereText is the focus in one line.
-func (m *model) whereText() string {
+// whereTexts are the focus in one line, the longest form first.
+func (m *model) whereTexts() []string {
 	if m.tl == nil || len(m.tree.all) == 0 {
-		return ""
+		return nil
 	}
 	s := timeText(m.focus.time)
+	out := []string{s}
 	if t, ok := m.marks.last(); ok {
 		s += "  Δ " + deltaText(m.focus.time-t)
+		out = append(out, s)
 	}
-	if m.cols >= 50 {
-		s += "  " + m.focus.row.String()
+	s += "  " + m.focus.row.String()
+	out = append(out, s)
+	if !m.focus.lane.none() {
+		out = append(out, s+"  "+m.focus.lane.barrier.String())
 	}
-	if m.cols >= 64 && !m.focus.lane.none() {
-		s += "  " + m.focus.lane.barrier.String()
-	}
-	return s
+	slices.Reverse(out)
+	return out
 }

@@ -43,8 +43,11 @@ func (m *model) opened() {
 	m.win = m.bounds.fit(m.track())
 	m.focus = focus{time: m.bounds.first}
 	if len(m.tree.flat) > 0 {
-		first := m.tree.all[0]
-		m.setRow(rowID{cta: first.CTA, warp: first.Warp})
+		first := m.tree.flat[0] // a CTA; its first warp if that shows
+		if m.tree.open[first.cta] {
+			first = m.tree.flat[1]
+		}
+		m.setRow(first)
 	}
 	switch arrive := m.arrive; {
 	case arrive != nil:
@@ -193,6 +196,8 @@ func (m *model) verdict() (glyph rune, s style, text string) {
 		return glyphError, styleError, string(v)
 	}
 	switch i := m.worst(); {
+	case len(m.cfg.Launches) == 0:
+		return glyphIncomplete, styleWarning, "no launch"
 	case m.reporting || m.tl == nil && m.openErr == nil:
 		return glyphLoading, styleDim, "checking"
 	case m.reportErr != nil || m.openErr != nil:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"btrace/replay"
 	"btrace/trace"
@@ -293,9 +294,12 @@ func (m *model) drawFindings(c canvas) {
 		if len(m.cfg.Launches) > 1 {
 			text = fmt.Sprintf("launch %d ", f.Launch) + text
 		}
-		x := c.text(3, y, s, text)
-		if x+2 < c.w {
-			c.text(x+2, y, styleDim, fmt.Sprintf("cta%d %s", f.BarrierRef.CTA, timeText(f.Time)))
+		x := c.text(3, y, s, text) + 2
+		for _, tail := range []string{fmt.Sprintf("cta%d %s", f.BarrierRef.CTA, timeText(f.Time)), timeText(f.Time)} {
+			if x+utf8.RuneCountInString(tail) <= c.w {
+				c.text(x, y, styleDim, tail)
+				break
+			}
 		}
 	}
 }

@@ -51,13 +51,9 @@ func Run(ctx context.Context, cfg Config) error {
 
 func run(ctx context.Context, cfg Config, opts ...tea.ProgramOption) error {
 	// Whatever the viewer asked for ends with it.
-	ctx, cancel := context.WithCancel(ctx)
+	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(calm())}, opts...)
-	if cfg.NoColor {
-		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
-	}
-	_, err := tea.NewProgram(newModel(ctx, cfg), opts...).Run()
+	_, err := newProgram(inner, cfg, opts...).Run()
 	switch {
 	case err == nil:
 		return nil
@@ -65,4 +61,12 @@ func run(ctx context.Context, cfg Config, opts ...tea.ProgramOption) error {
 		return ctx.Err()
 	}
 	return fmt.Errorf("viewer: %w", err)
+}
+
+func newProgram(ctx context.Context, cfg Config, opts ...tea.ProgramOption) *tea.Program {
+	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(calm())}, opts...)
+	if cfg.NoColor {
+		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	return tea.NewProgram(newModel(ctx, cfg), opts...)
 }

@@ -2,9 +2,11 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"btrace/replay"
 	"btrace/trace"
 )
 
@@ -29,9 +31,10 @@ func (m *model) search(s string) error {
 			at = i + 1
 		}
 	}
+	exact := slices.ContainsFunc(all, func(l replay.Lane) bool { return strings.ToLower(l.Barrier.String()) == s })
 	for i := range all {
 		l := all[(at+i)%len(all)]
-		if !strings.Contains(strings.ToLower(l.Barrier.String()), s) {
+		if name := strings.ToLower(l.Barrier.String()); name != s && (exact || !strings.Contains(name, s)) {
 			continue
 		}
 		m.leave("search", false)

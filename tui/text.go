@@ -13,23 +13,23 @@ const (
 	replacement = '�'
 )
 
-// printable returns r if a terminal shows it as exactly one column whatever
-// stands beside it, and the replacement character otherwise. Control
-// characters, marks that combine with their neighbour, format characters
-// (which include those that turn the direction of text) and wide characters
-// are replaced.
+// printable returns r if every terminal shows it as exactly one column whatever
+// stands beside it, and the replacement character otherwise: for control
+// characters, for marks that combine with their neighbour, for format
+// characters (which include those that turn the direction of text), for wide
+// characters, and for scripts that terminals join or turn around.
 func printable(r rune) rune {
-	if r >= ' ' && r < 0x7f {
+	switch {
+	case r >= ' ' && r < 0x7f:
 		return r
-	}
-	if r == '\t' || r == '\n' {
+	case r == '\t' || r == '\n':
 		return ' '
-	}
-	if r < 0xa0 || !unicode.IsGraphic(r) || unicode.IsMark(r) || unicode.Is(unicode.Regional_Indicator, r) {
+	case r < 0xa0 || !unicode.IsGraphic(r) || unicode.In(r, unicode.M, unicode.Lm, unicode.Regional_Indicator, unicode.Other_Grapheme_Extend):
 		return replacement
-	}
-	if r >= 0x2190 && r < 0x2600 { // arrows, boxes, shapes: what the viewer itself draws
+	case r >= 0x2190 && r < 0x2600: // arrows, boxes, shapes: what the viewer itself draws
 		return r
+	case !unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Common):
+		return replacement
 	}
 	if s := string(r); ansi.StringWidth(s) != 1 || ansi.StringWidthWc(s) != 1 {
 		return replacement

@@ -86,6 +86,7 @@ func (m *model) drawAxis(c canvas) {
 	c.text(1, 0, styleDim, "time")
 	track := c.sub(rect{m.layout.gutter, 0, n, 1})
 	size := m.win.size()
+	playhead := m.win.cell(m.focus.time, n) // hides the label that it stands in
 	// The distance between labels is that of the longest label, which depends
 	// on the distance: two rounds are enough.
 	chars := 8
@@ -102,7 +103,9 @@ func (m *model) drawAxis(c canvas) {
 	for t := roundUp(m.win.from, step); t >= m.win.from && t < m.win.to; {
 		x := m.win.cell(t, n)
 		track.set(x, 0, styleDim, glyphVertical)
-		if label := timeText(t); x+1+utf8.RuneCountInString(label) <= n {
+		label := timeText(t)
+		end := x + 1 + utf8.RuneCountInString(label)
+		if end <= n && (playhead <= x || playhead >= end) {
 			track.text(x+1, 0, styleDim, label)
 		}
 		next := saturate(t, step, false)
@@ -243,11 +246,14 @@ func (m *model) drawPhase(c canvas, row []cell, p *replay.Phase) {
 	case begins:
 		c.set(x0, 0, s, glyphPhaseStart)
 	}
-	short := strconv.FormatUint(p.Phase, 10)
-	long := "#" + short + " " + strconv.FormatUint(p.Arrivals, 10) + "/" + strconv.FormatUint(p.Expected, 10)
 	if x0 > 0 || begins {
 		x0++
 	}
+	if x1-x0 < 2 {
+		return
+	}
+	short := strconv.FormatUint(p.Phase, 10)
+	long := "#" + short + " " + strconv.FormatUint(p.Arrivals, 10) + "/" + strconv.FormatUint(p.Expected, 10)
 	for _, label := range []string{long, short} {
 		if x1-x0 > len(label) {
 			c.text(x0, 0, s|modFocus, label)
