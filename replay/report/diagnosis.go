@@ -29,17 +29,14 @@ func WriteDiagnosis(p *plain.Printer, f File) {
 	if r == nil {
 		return
 	}
-	roots := 0
-	for i := range r.Findings {
-		if finding := &r.Findings[i]; finding.Root {
-			if roots > 0 {
-				p.Printf("\n")
-			}
-			writeStory(p, f.Name, finding, launch(r, finding.Launch))
-			roots++
+	roots := grouped(r.Findings, func(f *replay.Finding) bool { return f.Root })
+	for i, g := range roots {
+		if i > 0 {
+			p.Printf("\n")
 		}
+		writeStory(p, f.Name, &g, launch(r, g.first.Launch))
 	}
-	if roots == 0 {
+	if len(roots) == 0 {
 		p.Printf("%s: no hang, %s (%s)\n", f.Name, r.Verdict, summary(r))
 		if r.Verdict != replay.Clean {
 			p.Printf("  next: btrace validate %s\n", f.Name)
@@ -47,10 +44,14 @@ func WriteDiagnosis(p *plain.Printer, f File) {
 	}
 }
 
-func writeStory(p *plain.Printer, file string, f *replay.Finding, l *trace.Launch) {
+func writeStory(p *plain.Printer, file string, g *group, l *trace.Launch) {
+	f := g.first
 	p.Printf("%s: launch %d, %s: %s\n\n", file, l.ID, l.Kernel, l.Outcome)
 	p.Printf("%s: %s\n", f.Rule, f.Message)
 	p.Printf("  at %s\n", strings.Join(where(f, false), ", "))
+	if also := g.also(); also != "" {
+		p.Printf("  %s\n", also)
+	}
 	for _, line := range f.Story {
 		p.Printf("  %s\n", line)
 	}
@@ -78,7 +79,7 @@ func writeStory(p *plain.Printer, file string, f *replay.Finding, l *trace.Launc
 	if f.Hint != "" {
 		p.Printf("  change: %s\n", f.Hint)
 	}
-	p.Printf("  look:   btrace state %s --at %d --launch %d --cta %d\n", file, f.Time, f.Launch, f.CTA)
+	p.Printf("  look:   btrace state %s --at end --launch %d --cta %d\n", file, f.Launch, f.CTA)
 	p.Printf("  rule:   btrace explain %s\n", f.Rule)
 }
 

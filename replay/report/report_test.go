@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -119,13 +118,40 @@ func TestText(t *testing.T) {
 
 func TestTextOfManyFindings(t *testing.T) {
 	f := hang()
-	f.Report.Findings = slices.Repeat(f.Report.Findings[1:], 60)
+	one := f.Report.Findings[1]
+	f.Report.Findings = nil
+	for i := range 60 {
+		one.Location.Line = uint32(i)
+		f.Report.Findings = append(f.Report.Findings, one)
+	}
 	got := print(func(p *plain.Printer) { WriteText(p, f) })
 	if n := strings.Count(got, "mbar-drop-to-zero"); n != 50 {
 		t.Errorf("%d findings printed, want 50", n)
 	}
-	if !strings.Contains(got, "and 10 findings more: --format json lists them all") {
+	if !strings.Contains(got, "and 10 kinds more: --format json lists them all") {
 		t.Errorf("does not say how many are left out:\n%s", got)
+	}
+}
+
+// A kernel with a bug has it in every CTA; it is told once.
+func TestSameFindingInManyCTAs(t *testing.T) {
+	f := hang()
+	root := f.Report.Findings[0]
+	f.Report.Findings = nil
+	for cta := range uint32(132) {
+		root.CTA, root.Phase = cta, uint64(cta%2)
+		f.Report.Findings = append(f.Report.Findings, root)
+	}
+	for name, got := range map[string]string{
+		"text":      print(func(p *plain.Printer) { WriteText(p, f) }),
+		"diagnosis": print(func(p *plain.Printer) { WriteDiagnosis(p, f) }),
+	} {
+		if strings.Count(got, root.Message) != 1 || !strings.Contains(got, "131 times more, in cta 1 2 3 4 5 6 7 8 and 123 others") {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	if Hangs(f) != 132 {
+		t.Errorf("%d hangs, want 132", Hangs(f))
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"btrace/trace/plain"
 )
 
-// most is how many findings of a file the text shows; JSON has them all.
+// most is how many kinds of findings of a file the text shows; JSON has every
+// finding.
 const most = 50
 
 // WriteText prints the verdict of a file and its findings, for people.
@@ -26,12 +27,13 @@ func WriteText(p *plain.Printer, f File) {
 			p.Printf("  launch %d %s: %s (%s)\n", l.Launch.ID, l.Launch.Kernel, l.Verdict, l.Launch.Outcome)
 		}
 	}
-	for i := range r.Findings {
+	groups := grouped(r.Findings, func(*replay.Finding) bool { return true })
+	for i, g := range groups {
 		if i == most {
-			p.Printf("  and %s more: --format json lists them all\n", count(len(r.Findings)-most, "finding"))
+			p.Printf("  and %s more: --format json lists them all\n", count(len(groups)-most, "kind"))
 			break
 		}
-		writeFinding(p, &r.Findings[i], len(r.Launches) > 1)
+		writeFinding(p, &g, len(r.Launches) > 1)
 	}
 }
 
@@ -51,9 +53,13 @@ func summary(r *replay.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-func writeFinding(p *plain.Printer, f *replay.Finding, many bool) {
+func writeFinding(p *plain.Printer, g *group, many bool) {
+	f := g.first
 	p.Printf("  %s %s: %s\n", f.Severity, f.Rule, f.Message)
 	p.Printf("    at %s\n", strings.Join(where(f, many), ", "))
+	if also := g.also(); also != "" {
+		p.Printf("    %s\n", also)
+	}
 	if f.Hint != "" {
 		p.Printf("    change: %s\n", f.Hint)
 	}
