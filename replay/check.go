@@ -99,7 +99,7 @@ type run struct {
 
 	mute, cut bool // events are missing in the middle; at the end
 	refuse    string
-	newWatch  func(first uint32) watcher
+	draw      *drawing // nil where no picture is wanted
 }
 
 // worker replays the scopes that fall to it.
@@ -110,6 +110,8 @@ type worker struct {
 	finished  map[uint32]bool
 	counts    Counts
 	done      []*scope // finished scopes with findings
+	sketch    *sketch  // its part of the picture; nil for none
+	stay      bool     // scopes stay when they are over: their state is wanted
 	explained bool
 	odd       map[string]bool
 }
@@ -182,9 +184,13 @@ func (r *run) all(ctx context.Context) error {
 
 func (r *run) start(n int) {
 	for i := range n {
-		r.workers = append(r.workers, &worker{
+		w := &worker{
 			r: r, n: uint32(i), of: uint32(n), scopes: make(map[uint32]*scope), finished: make(map[uint32]bool), odd: make(map[string]bool),
-		})
+		}
+		if r.draw != nil {
+			w.sketch = r.draw.sketch()
+		}
+		r.workers = append(r.workers, w)
 	}
 }
 
@@ -260,8 +266,11 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 				r.phase = b.Phase[i]
 			}
 		}
+		if w.sketch != nil {
+			w.sketch.before(s, r.time)
+		}
 		s.feed(r)
-		if op.Kind == trace.KindExit && s.over() && s.watch == nil {
+		if op.Kind == trace.KindExit && !w.stay && s.over() {
 			w.retire(index, s)
 		}
 	}
@@ -275,8 +284,8 @@ func (w *worker) newScope(index uint32) *scope {
 	size := uint32(min(uint64(w.r.size), w.r.ctas-uint64(first)))
 	s := newScope(&w.r.launch, first, size, w.r.opt.lookahead())
 	s.mute = w.r.mute
-	if w.r.newWatch != nil {
-		s.watch = w.r.newWatch(first)
+	if w.sketch != nil {
+		s.watch = w.sketch.pic
 	}
 	w.scopes[index] = s
 	return s
@@ -285,6 +294,9 @@ func (w *worker) newScope(index uint32) *scope {
 // retire frees a scope that is over: all its lanes have exited.
 func (w *worker) retire(index uint32, s *scope) {
 	s.finish(false)
+	if w.sketch != nil {
+		w.sketch.over(s)
+	}
 	w.keep(s)
 	delete(w.scopes, index)
 	w.finished[index] = true
@@ -329,6 +341,9 @@ func (r *run) finish() {
 		wg.Go(func() {
 			for _, s := range w.scopes {
 				s.trapped = trapped
+				if w.sketch != nil {
+					w.sketch.ending(s)
+				}
 				s.finish(r.cut)
 			}
 		})

@@ -148,7 +148,7 @@ func (s *scope) collectiveDone(c *collective, w *warp, r *row) {
 		ref.Phase -= uint64(s.eff.Completed)
 		c.forced = false
 		if s.watch != nil {
-			s.watch.completed(ref, r.time)
+			s.watch.completed(ref, s.now)
 		}
 	}
 	s.violations(w, r, ref)

@@ -35,7 +35,7 @@ func (s *scope) forceOut(w *warp, r *row, st *strand) {
 		h.forced = true
 		s.eff.Reset()
 		c.named.End(int(st.bar), &s.eff)
-		s.namedDone(c, r)
+		s.namedDone(c)
 		st.free = true
 	case waitMbar:
 		mb := st.mb
@@ -55,13 +55,11 @@ func (s *scope) forceOut(w *warp, r *row, st *strand) {
 			ref.Phase = st.phase
 			s.early(w, r, rule, ref)
 		}
-		for !mb.passed(st.phase) {
-			s.eff.Reset()
-			before := mb.m.Phase
-			mb.m.Tx, mb.copies = 0, mb.copies[:0]
-			mb.m.Advance(&s.eff)
-			s.advanced(mb, before, r)
-		}
+		s.eff.Reset()
+		before := mb.m.Phase
+		mb.m.Phase, mb.m.Tx, mb.copies = st.phase, 0, mb.copies[:0]
+		mb.m.Advance(&s.eff)
+		s.advanced(mb, before)
 		mb.forced = true
 	case waitCollective:
 		rule := rules.ClusterEarlyRelease

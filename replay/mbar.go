@@ -115,7 +115,7 @@ func (s *scope) settle(mb *mbar) {
 			}
 		}
 	}
-	s.advanced(mb, phase, nil)
+	s.advanced(mb, phase)
 }
 
 // finishCopies completes all asynchronous work: the launch is over, and
@@ -134,11 +134,11 @@ func (s *scope) finishCopies(mb *mbar) {
 	for ; mb.async > 0 && mb.m.Pending > 0; mb.async-- {
 		mb.m.CpAsyncDone(&s.eff)
 	}
-	s.advanced(mb, phase, nil)
+	s.advanced(mb, phase)
 }
 
 // advanced does what the end of phases entails.
-func (s *scope) advanced(mb *mbar, before uint64, r *row) {
+func (s *scope) advanced(mb *mbar, before uint64) {
 	if mb.m.Phase == before {
 		return
 	}
@@ -150,14 +150,11 @@ func (s *scope) advanced(mb *mbar, before uint64, r *row) {
 		s.confirmReuse(mb)
 	}
 	if s.watch != nil {
-		t := int64(-1)
-		if r != nil {
-			t = r.time
-		}
-		ref := mb.at()
-		for p := before; p < mb.m.Phase; p++ {
+		// One operation of a warp ends 32 phases at most, unless it was forced.
+		for p := max(before, mb.m.Phase-min(mb.m.Phase, 32)); p < mb.m.Phase; p++ {
+			ref := mb.ref
 			ref.Phase = p
-			s.watch.completed(ref, t)
+			s.watch.completed(ref, s.now)
 		}
 	}
 }
@@ -286,7 +283,7 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	ref.Phase = before
 	s.violations(w, r, ref)
 	s.apply(w.cta, running)
-	s.advanced(mb, before, r)
+	s.advanced(mb, before)
 	s.adopt(mb)
 	return true
 }
@@ -408,7 +405,7 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 		}
 	}
 	s.violations(w, r, ref)
-	s.advanced(mb, before, r)
+	s.advanced(mb, before)
 	s.adopt(mb)
 	s.progress = true
 	return true

@@ -269,7 +269,7 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 		s.become(w, r, strand{})
 		if m.Completing {
 			m.Advance(&s.eff)
-			s.advanced(mb, before, r)
+			s.advanced(mb, before)
 		}
 		return true
 	}

@@ -47,6 +47,7 @@ type scope struct {
 	last        *cta // the CTA of the last row: most rows follow one of their own
 
 	eff      barrier.Effect // scratch of the current operation
+	now      int64          // time of the row that is fed
 	progress bool           // something completed since the last drain
 	stalled  []*warp        // warps with parked rows
 	parked   int            // rows in them
@@ -64,13 +65,15 @@ type scope struct {
 
 	counts   Counts
 	findings findings
+	fresh    int     // rows since the last checkpoint
 	watch    watcher // told of every change; nil for nobody
 }
 
 // watcher is told what happens, for a picture of the launch.
 type watcher interface {
-	// lanes: the warp's strands are about to change at this time.
-	changed(w *warp, time int64)
+	// changed: the warp's strands are about to change, by an event of this
+	// time.
+	changed(s *scope, w *warp, time int64)
 	// completed: the barrier's phase ended.
 	completed(ref BarrierRef, time int64)
 	// arrived: lanes arrived in the barrier's phase, which needs so many.
@@ -124,6 +127,7 @@ func (s *scope) feed(r row) {
 		return
 	}
 	w := s.cta(r.cta).warps[r.warp]
+	s.now = r.time
 	s.note(w, &r)
 	switch r.op.Kind {
 	case trace.KindMark, trace.KindUnknown:

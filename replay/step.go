@@ -156,7 +156,7 @@ func (s *scope) exit(w *warp, r *row) {
 	s.progress = true // others may have waited for these lanes to go
 
 	w.cta.named.Exit(w.id, lanes, &s.eff)
-	s.namedDone(w.cta, r)
+	s.namedDone(w.cta)
 	s.violations(w, r, BarrierRef{CTA: w.cta.id})
 	s.eff.Reset()
 	w.sync.Exit(lanes, &s.eff)
@@ -197,7 +197,7 @@ func (s *scope) bar(w *warp, r *row) {
 	}
 	s.violations(w, r, ref)
 	s.target(w, r)
-	s.namedDone(c, r)
+	s.namedDone(c)
 }
 
 func namedKind(op *trace.Op) barrier.NamedKind {
@@ -219,7 +219,7 @@ func (s *scope) namedRef(c *cta, id uint32) BarrierRef {
 }
 
 // namedDone applies the effect of the CTA's named barriers.
-func (s *scope) namedDone(c *cta, r *row) {
+func (s *scope) namedDone(c *cta) {
 	if s.eff.Completed > 0 {
 		s.counts.Phases += uint64(s.eff.Completed)
 		if s.watch != nil {
@@ -227,7 +227,7 @@ func (s *scope) namedDone(c *cta, r *row) {
 				if i == 0 || rel.Bar != s.eff.Released[i-1].Bar {
 					ref := s.namedRef(c, rel.Bar)
 					ref.Phase = rel.Phase
-					s.watch.completed(ref, r.time)
+					s.watch.completed(ref, s.now)
 				}
 			}
 		}

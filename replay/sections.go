@@ -1,0 +1,377 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// drawing makes, while a launch is replayed, what a viewer needs to open it at
+// once: the picture, and checkpoints from which the state at any time is a
+// short replay away.
+type drawing struct {
+	origin int64
+	last   int64
+	cells  int
+}
+
+// maxCells bounds the slices of a picture over all its rows.
+const maxCells = 4 << 20
+
+// newDrawing sizes a picture for a launch.
+func newDrawing(r *run, origin, last int64) *drawing {
+	rows := max(r.ctas*uint64(r.warps), 1)
+	cells := 64
+	for cells < 4096 && uint64(cells*2)*rows <= maxCells {
+		cells *= 2
+	}
+	return &drawing{origin: origin, last: last, cells: cells}
+}
+
+// sketch is one worker's part of a drawing.
+type sketch struct {
+	pic    *picture
+	points []point
+	overs  []ended
+	stuck  []hungRow
+}
+
+// point is a checkpoint: the state after all events up to and at a time.
+type point struct {
+	first uint32 // the scope
+	time  int64
+	data  []byte
+}
+
+// ended says when a scope was over: all its lanes exited.
+type ended struct {
+	first uint32
+	time  int64
+}
+
+// hungRow is a warp that waits for ever.
+type hungRow struct {
+	row   Row
+	since int64
+}
+
+func (d *drawing) sketch() *sketch {
+	return &sketch{pic: newPicture(d.origin, d.cells)}
+}
+
+// spacing is how many events of a scope lie between its checkpoints at most
+// (where they have different times).
+func spacing(s *scope) int {
+	return min(max(1024, 64*int(s.size)*((s.threads+31)/32)), 8192)
+}
+
+// before writes a checkpoint, if one is due, before an event of that time.
+func (k *sketch) before(s *scope, time int64) {
+	if s.fresh >= spacing(s) && time > s.now {
+		k.points = append(k.points, point{s.first, s.now, appendCheckpoint(nil, s)})
+		s.fresh = 0
+	}
+	s.fresh++
+}
+
+func (k *sketch) over(s *scope) { k.overs = append(k.overs, ended{s.first, s.now}) }
+
+// ending is called for a scope that is not over when the recording ends,
+// before its hangs are looked for.
+func (k *sketch) ending(s *scope) {
+	for _, c := range s.sortedCTAs() {
+		for _, w := range c.warps {
+			for i := range w.strands {
+				if st := &w.strands[i]; !s.mayLeave(st) {
+					k.stuck = append(k.stuck, hungRow{Row{c.id, w.id}, st.since})
+				}
+			}
+		}
+	}
+}
+
+// data is what the sections of a launch hold.
+type data struct {
+	origin, last int64
+	scope        uint32 // CTAs of a scope
+	pic          *picture
+	overs        []ended
+	stuck        []hungRow
+	marks        []findingMark
+	points       []point // sorted by scope and time
+}
+
+// findingMark is where a finding shows in the picture.
+type findingMark struct {
+	row      Row
+	time     int64
+	severity uint8
+}
+
+// prepare replays a launch and draws it.
+func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*data, []Finding, error) {
+	r, err := newRun(src, l, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &data{scope: r.size}
+	if r.refuse == "" {
+		if d.origin, d.last, err = span(ctx, src, l.ID); err != nil {
+			return nil, nil, err
+		}
+	}
+	r.draw = newDrawing(r, d.origin, d.last)
+	d.pic = newPicture(d.origin, r.draw.cells)
+	if err := r.all(ctx); err != nil {
+		return nil, nil, err
+	}
+	d.scope = r.size
+	lr, list := r.report()
+	for _, w := range r.workers {
+		for _, s := range w.scopes {
+			w.sketch.pic.end(s, d.last)
+		}
+		for _, o := range w.sketch.overs {
+			for row, t := range w.sketch.pic.rows {
+				if row.CTA-o.first < r.size && t.last >= 0 {
+					w.sketch.pic.paint(t, t.last, d.last, uint8(Exited))
+				}
+			}
+		}
+		d.pic.merge(w.sketch.pic)
+		d.overs = append(d.overs, w.sketch.overs...)
+		d.points = append(d.points, w.sketch.points...)
+		if lr.Verdict == Deadlock {
+			d.stuck = append(d.stuck, w.sketch.stuck...)
+		}
+	}
+	d.pic.align()
+	slices.SortFunc(d.points, func(a, b point) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.time, b.time)) })
+	slices.SortFunc(d.overs, func(a, b ended) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(d.stuck, func(a, b hungRow) int { return cmp.Or(compareRows(a.row, b.row), cmp.Compare(a.since, b.since)) })
+	d.marks = marksOf(list)
+	for _, h := range d.stuck {
+		d.pic.hung(h.row, h.since, d.last)
+	}
+	for _, m := range d.marks {
+		d.pic.mark(m.row, m.time, m.severity)
+	}
+	return d, list, nil
+}
+
+func compareRows(a, b Row) int { return cmp.Or(cmp.Compare(a.CTA, b.CTA), cmp.Compare(a.Warp, b.Warp)) }
+
+// marksOf lists where findings show.
+func marksOf(list []Finding) []findingMark {
+	var out []findingMark
+	for _, f := range list {
+		sev := uint8(1)
+		switch f.Severity {
+		case rules.Error:
+			sev = 3
+		case rules.Warning:
+			sev = 2
+		}
+		for _, t := range f.Threads {
+			out = append(out, findingMark{Row{t.CTA, t.Warp}, f.Time, sev})
+		}
+	}
+	return out
+}
+
+// span is the time of the first and of the last event of a launch.
+func span(ctx context.Context, src Source, launch uint32) (from, to int64, err error) {
+	first := true
+	for b, err := range src.Blocks(ctx, trace.Query{Launch: &launch}) {
+		if err != nil {
+			return 0, 0, err
+		}
+		if n := b.Len(); n > 0 {
+			if first {
+				from, first = b.Time[0], false
+			}
+			to = max(to, b.Time[n-1])
+		}
+	}
+	return from, to, nil
+}
+
+// sectionVersion is raised with every change of what the sections hold.
+const sectionVersion = 1
+
+func pictureName(launch uint32) string { return fmt.Sprintf("replay.picture.%d", launch) }
+func pointsName(launch uint32, chunk int) string {
+	return fmt.Sprintf("replay.checkpoints.%d.%d", launch, chunk)
+}
+
+// Sections replays a trace and returns what is to be attached to it, so that
+// a viewer can open it without replaying it.
+func Sections(ctx context.Context, src Source) ([]trace.Section, error) {
+	var out []trace.Section
+	for _, l := range src.Launches() {
+		d, _, err := prepare(ctx, src, l, Options{})
+		if err != nil {
+			return nil, fmt.Errorf("launch %d: %w", l.ID, err)
+		}
+		out = append(out, d.sections(l.ID)...)
+	}
+	return out, nil
+}
+
+// chunkBytes is the size of a section of checkpoints.
+const chunkBytes = 1 << 20
+
+// sections encodes the data: one section for the picture, and some for the
+// checkpoints, with an index of them in the first.
+func (d *data) sections(launch uint32) []trace.Section {
+	var index []chunkIndex
+	var out []trace.Section
+	for i := 0; i < len(d.points); {
+		index = append(index, chunkIndex{d.points[i].first, d.points[i].time})
+		c := &codec{}
+		for i < len(d.points) && (len(c.buf) < chunkBytes) {
+			c.point(&d.points[i])
+			i++
+		}
+		out = append(out, trace.Section{Name: pointsName(launch, len(index)-1), Version: sectionVersion, Data: c.buf})
+	}
+	c := &codec{}
+	c.data(d, &index)
+	return append([]trace.Section{{Name: pictureName(launch), Version: sectionVersion, Data: c.buf}}, out...)
+}
+
+// chunkIndex is the scope and time of the first checkpoint of a section.
+type chunkIndex struct {
+	first uint32
+	time  int64
+}
+
+func (c *codec) point(p *point) {
+	c.u32(&p.first)
+	c.i64(&p.time)
+	c.bytes(&p.data)
+}
+
+func (c *codec) data(d *data, index *[]chunkIndex) {
+	if c.reading {
+		d.pic = newPicture(0, 0)
+	}
+	c.i64(&d.origin)
+	c.i64(&d.last)
+	c.u32(&d.scope)
+	if d.scope == 0 {
+		c.fail("a scope of no CTAs")
+		d.scope = 1
+	}
+	list(c, &d.overs, func(o *ended) { c.u32(&o.first); c.i64(&o.time) })
+	list(c, &d.stuck, func(h *hungRow) { c.row2(&h.row); c.i64(&h.since) })
+	list(c, &d.marks, func(m *findingMark) { c.row2(&m.row); c.i64(&m.time); c.u8(&m.severity) })
+	list(c, index, func(x *chunkIndex) { c.u32(&x.first); c.i64(&x.time) })
+	c.picture(d.pic)
+}
+
+func (c *codec) row2(r *Row) {
+	c.u32(&r.CTA)
+	c.u32(&r.Warp)
+}
+
+func (c *codec) picture(p *picture) {
+	c.i64(&p.origin)
+	c.u8(&p.shift)
+	n := uint64(p.cells)
+	c.u64(&n)
+	if p.shift > 62 || n > 1<<16 {
+		c.fail("picture too large")
+		return
+	}
+	p.cells = int(n)
+	var rows []Row
+	for r := range p.rows {
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, compareRows)
+	budget := maxCells * 2
+	list(c, &rows, func(r *Row) {
+		c.row2(r)
+		t := p.rows[*r]
+		if c.reading {
+			t = &track{shift: p.shift}
+			p.rows[*r] = t
+		}
+		c.cells(&t.cells, p.cells, &budget)
+	})
+	keys := p.sortedLanes()
+	list(c, &keys, func(k *laneKey) {
+		c.u32(&k.cta)
+		as(c, &k.barrier.Kind)
+		c.u64(&k.barrier.ID)
+		c.str(&k.barrier.Name)
+		l := p.lanes[*k]
+		if c.reading {
+			l = &laneTrack{}
+			p.lanes[*k] = l
+		}
+		c.u64(&l.stride)
+		c.u64(&l.total)
+		c.bools(&l.begun)
+		c.phase(&l.open)
+		list(c, &l.done, c.phase)
+	})
+}
+
+func (p *picture) sortedLanes() []laneKey {
+	var keys []laneKey
+	for k := range p.lanes {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b laneKey) int {
+		return cmp.Or(cmp.Compare(a.cta, b.cta), cmp.Compare(a.barrier.Kind, b.barrier.Kind), cmp.Compare(a.barrier.ID, b.barrier.ID), cmp.Compare(a.barrier.Name, b.barrier.Name))
+	})
+	return keys
+}
+
+func (c *codec) phase(p *Phase) {
+	c.u64(&p.Phase)
+	c.i64(&p.From)
+	c.i64(&p.To)
+	c.u64(&p.Arrivals)
+	c.u64(&p.Expected)
+	c.u8(&p.Violations)
+}
+
+// cells writes a row as runs.
+func (c *codec) cells(cells *[]uint8, most int, budget *int) {
+	type run struct {
+		cell uint8
+		n    uint64
+	}
+	var runs []run
+	for _, x := range *cells {
+		if k := len(runs); k > 0 && runs[k-1].cell == x {
+			runs[k-1].n++
+		} else {
+			runs = append(runs, run{x, 1})
+		}
+	}
+	list(c, &runs, func(r *run) {
+		c.u8(&r.cell)
+		c.u64(&r.n)
+	})
+	if !c.reading {
+		return
+	}
+	for _, r := range runs {
+		if r.n > uint64(most-len(*cells)) || int(r.n) > *budget {
+			c.fail("row too long")
+			return
+		}
+		*budget -= int(r.n)
+		for range r.n {
+			*cells = append(*cells, r.cell)
+		}
+	}
+}
