@@ -29,7 +29,21 @@ type Op struct {
 	File    string
 	Text    string // FieldText, and FieldReason of a trap
 	Name    string // the operation's name, for KindUnknown
+	// Implied says which keys the line of a mark or a gap did without: their
+	// values were taken from the lines before it.
+	Implied Implied
 }
+
+// Implied is a set of keys that a mark or gap line may leave out.
+type Implied uint8
+
+// The keys.
+const (
+	ImpliedLaunch Implied = 1 << iota
+	ImpliedTime
+	ImpliedSeq
+	ImpliedLanes
+)
 
 // Event is one warp event: one operation by the lanes in a mask, standing
 // for up to 32 thread events.
@@ -126,3 +140,5 @@ func (b *Block) Event(i int, e *Event) {
 		e.Extra = b.Extra[i]
 	}
 }
+
+func (b *Block) key(i int) key { return key{b.Time[i], b.CTA[i], b.Warp[i], b.Seq[i]} }
