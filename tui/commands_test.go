@@ -97,8 +97,8 @@ func stories() map[string]func(*session) {
 		"rows-page-up":   func(s *session) { s.press("pgdown", "pgup").at("cta0") },
 		"rows-page-down": func(s *session) { s.press("pgdown").at("cta0/w4") },
 		"fold": func(s *session) {
-			s.press("enter").shows("▽ warp 0", "l1-31", "exited since 10.496 µs").
-				press("enter").hides("l1-31").
+			s.press("enter").shows("▽ warp 0", "    l1-31", "exited since 10.496 µs").
+				press("enter").hides("    l1-31").
 				press("up", "enter").shows("▷ CTA 0").hides("warp 3").
 				press("enter").shows("warp 3")
 		},
@@ -120,7 +120,7 @@ func stories() map[string]func(*session) {
 		},
 		"scroll-down":      func(s *session) { story(s).press("down").hides("✗ error, the root").shows("mbar:0x1420 expects") },
 		"scroll-page-up":   func(s *session) { story(s).press("pgdown", "pgup").shows("✗ error, the root") },
-		"scroll-page-down": func(s *session) { story(s).press("pgdown").shows("behind", "16.448").hides(" more") },
+		"scroll-page-down": func(s *session) { story(s).press("pgdown", "pgdown").shows("behind", "16.448 µs").hides(" more") },
 
 		"left":       func(s *session) { s.press("left").at("15.998 µs") },
 		"right":      func(s *session) { s.press("home", "right").at("281 ns") },

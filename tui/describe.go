@@ -7,21 +7,10 @@ import (
 	"strings"
 
 	"btrace/replay"
+	"btrace/replay/report"
+	"btrace/replay/rules"
 	"btrace/trace"
 )
-
-// lanesOf names lanes of a warp: all lanes, or lanes 0-15,17.
-func lanesOf(mask uint32) string {
-	switch {
-	case mask == 0xffffffff:
-		return "all lanes"
-	case mask == 0:
-		return "no lane"
-	case mask&(mask-1) == 0:
-		return "lane " + laneRanges(mask)
-	}
-	return "lanes " + laneRanges(mask)
-}
 
 // laneRanges writes a mask as 0-15,17.
 func laneRanges(mask uint32) string {
@@ -50,25 +39,13 @@ const mostLanes = 24
 
 // lanesText names sets of lanes as findings do: w3, w4:l0-15, with ctaC/
 // before those of another CTA than cta.
-func lanesText(all []replay.Lanes, cta uint32) string {
-	var b strings.Builder
-	for i, l := range all {
-		if i == mostLanes {
-			fmt.Fprintf(&b, " and %d more", len(all)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		if l.CTA != cta {
-			fmt.Fprintf(&b, "cta%d/", l.CTA)
-		}
-		fmt.Fprintf(&b, "w%d", l.Warp)
-		if l.Mask != 0xffffffff {
-			b.WriteString(":l" + laneRanges(l.Mask))
-		}
+func (m *model) lanesText(all []replay.Lanes, cta uint32) string {
+	more := ""
+	if n := len(all) - mostLanes; n > 0 {
+		all, more = all[:mostLanes], fmt.Sprintf(" and %d more warps", n)
 	}
-	return b.String()
+	launch := m.current()
+	return strings.Join(rules.Threads(all, cta, &launch), " ") + more
 }
 
 // countLanes is how many lanes some sets hold.
@@ -91,10 +68,7 @@ func laneCount(all []replay.Lanes) string {
 // is not cta.
 func barrierText(b replay.BarrierRef, cta uint32) string {
 	s := b.Barrier.String() + " #" + strconv.FormatUint(b.Phase, 10)
-	if b.CTA != cta {
-		s = fmt.Sprintf("cta%d/", b.CTA) + s
-	}
-	return s
+	return rules.InCTA(b.CTA, cta) + s
 }
 
 // siteText names a place in the source; empty if it is not known.
@@ -123,7 +97,7 @@ func strandText(s replay.Strand) string {
 	if s.On.Barrier.Kind != trace.BarrierNone {
 		text += " " + s.On.Barrier.String() + " #" + strconv.FormatUint(s.On.Phase, 10)
 	}
-	text += " since " + timeText(s.Since)
+	text += " since " + report.Time(s.Since)
 	if at := siteText(s.Location); at != "" {
 		text += " at " + at
 	}
@@ -161,7 +135,7 @@ func operand(ev *trace.Event, f trace.Field) string {
 	case trace.FieldAligned:
 		return strconv.FormatBool(ev.Aligned)
 	case trace.FieldRed:
-		return [...]string{"none", "popc", "and", "or"}[min(ev.Red, trace.RedOr)]
+		return ev.Red.String()
 	case trace.FieldPred:
 		return fmt.Sprintf("%08x", ev.Pred)
 	case trace.FieldBytes:
@@ -181,7 +155,7 @@ func operand(ev *trace.Event, f trace.Field) string {
 	case trace.FieldNoInc:
 		return strconv.FormatBool(ev.NoInc)
 	case trace.FieldSem:
-		return [...]string{"none", "relaxed", "acquire", "release", "acq_rel"}[min(ev.Sem, trace.SemAcqRel)]
+		return ev.Sem.String()
 	case trace.FieldResult:
 		return num(uint64(ev.Result))
 	case trace.FieldText, trace.FieldReason:
@@ -195,14 +169,11 @@ func operand(ev *trace.Event, f trace.Field) string {
 }
 
 // opName is the name of an event's operation.
-func (m *model) opName(ev *trace.Event) string {
+func opName(ev *trace.Event) string {
 	if ev.Kind == trace.KindUnknown {
 		return ev.Name
 	}
-	if int(ev.Kind) < len(m.ops) {
-		return m.ops[ev.Kind]
-	}
-	return "?"
+	return ev.Kind.String()
 }
 
 // eventSite is where in the source an event is: in its own file, else in the

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"btrace/replay/report"
 	"btrace/trace"
 )
 
@@ -153,7 +154,7 @@ func (m *model) whereTexts() []string {
 	if m.tl == nil || len(m.tree.all) == 0 {
 		return nil
 	}
-	s := timeText(m.focus.time)
+	s := report.Time(m.focus.time)
 	out := []string{s}
 	if t, ok := m.marks.last(); ok {
 		s += "  Δ " + deltaText(m.focus.time-t)

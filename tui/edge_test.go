@@ -109,9 +109,7 @@ func TestHostileStrings(t *testing.T) {
 func TestAnySizeAnyKeys(t *testing.T) {
 	var keys []string
 	for _, c := range Commands() {
-		for _, k := range c.Keys {
-			keys = append(keys, k)
-		}
+		keys = append(keys, c.Keys...)
 	}
 	cfgs := []Config{hangConfig(), cleanConfig(), timelines(pipeline(1, false), pipeline(2, true)), timelines(&fake{})}
 	rapid.Check(t, func(t *rapid.T) {

@@ -25,7 +25,6 @@ type model struct {
 	cfg      Config
 	commands []Command
 	keys     map[binding]int // index into commands
-	ops      []string        // name of every kind of event
 
 	// What is drawn on.
 	cols, rows int
@@ -96,9 +95,6 @@ func newModel(ctx context.Context, cfg Config) *model {
 		report: cfg.Report, slots: [2]pane{paneState, paneEvent}, slot: 1,
 	}
 	m.keys = bindings(m.commands)
-	for _, k := range trace.Kinds() {
-		m.ops = append(m.ops, k.Name)
-	}
 	m.setProfile(colorprofile.TrueColor)
 	m.grid.ascii = cfg.ASCII
 	m.clearLaunch()

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"btrace/replay/report"
 	"btrace/trace"
 )
 
@@ -238,7 +239,7 @@ func (m *model) redo() {
 
 func (m *model) toggleMark() {
 	if m.marks.toggle(m.focus.time) {
-		m.say("mark at " + timeText(m.focus.time))
+		m.say("mark at " + report.Time(m.focus.time))
 	} else {
 		m.say("mark cleared")
 	}

@@ -61,7 +61,7 @@ func (m *model) opened() {
 // openOnFinding goes to the worst finding of this launch.
 func (m *model) openOnFinding() {
 	i := m.worst()
-	if i < 0 || m.tl == nil || m.findings()[i].Launch != m.current().ID {
+	if i < 0 || m.tl == nil || m.report != nil && m.findings()[i].Launch != m.current().ID {
 		return
 	}
 	m.showFinding(i)
@@ -112,8 +112,12 @@ func (m *model) goTo(p place) {
 // showFinding selects a finding and goes to it: its time, the warp that did
 // it or waits, its barrier, and a window that shows how it came about.
 func (m *model) showFinding(i int) {
-	f := m.findings()[i]
-	if at := m.launchIndex(f.Launch); f.Launch != m.current().ID && at != m.launch {
+	all := m.findings()
+	if i < 0 || i >= len(all) {
+		return
+	}
+	f := all[i]
+	if at := m.launchIndex(f.Launch); m.report != nil && at != m.launch {
 		m.switchLaunch(at, func(m *model) { m.showFinding(i) })
 		return
 	}

@@ -2,11 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"btrace/replay"
+	"btrace/replay/report"
 	"btrace/trace"
 )
 
@@ -131,11 +131,11 @@ func (m *model) statePage(p *page) {
 	text := styleText
 	if !fresh {
 		text = styleDim
-		p.add(span{styleDim, "as of " + timeText(x.key.time) + ", loading " + timeText(m.focus.time)})
+		p.add(span{styleDim, "as of " + report.Time(x.key.time) + ", loading " + report.Time(m.focus.time)})
 	}
 	b := findBarrier(x.state, m.focus.lane)
 	if b == nil {
-		p.add(span{styleDim, "not used by " + timeText(x.key.time)})
+		p.add(span{styleDim, "not used by " + report.Time(x.key.time)})
 		return
 	}
 	if !b.Live {
@@ -157,10 +157,10 @@ func (m *model) statePage(p *page) {
 		p.wrap(text, "tx      ", tx)
 	}
 	if len(b.Arrived) > 0 {
-		p.wrap(text, "arrived ", lanesText(b.Arrived, b.CTA)+" ("+laneCount(b.Arrived)+")")
+		p.wrap(text, "arrived ", m.lanesText(b.Arrived, b.CTA)+" ("+laneCount(b.Arrived)+")")
 	}
 	if len(b.Waiting) > 0 {
-		p.wrap(text, "waiting ", lanesText(b.Waiting, b.CTA)+" ("+laneCount(b.Waiting)+")")
+		p.wrap(text, "waiting ", m.lanesText(b.Waiting, b.CTA)+" ("+laneCount(b.Waiting)+")")
 	}
 	if at := siteText(b.Init); at != "" {
 		p.wrap(text, "init    ", at)
@@ -210,12 +210,12 @@ func (m *model) eventPage(p *page) {
 	if ev := &x.event.Event; !x.event.ok {
 		p.add(span{styleDim, "no event yet"})
 	} else {
-		head := m.opName(ev)
+		head := opName(ev)
 		if b := ev.Barrier(ev.Warp); b.Kind != trace.BarrierNone {
 			head += " " + b.String()
 		}
-		p.add(span{text | modFocus, head}, span{styleDim, fmt.Sprintf("  w%d event %d", ev.Warp, ev.Seq)})
-		p.wrap(text, "at      ", timeText(ev.Time)+" by "+lanesOf(ev.Lanes))
+		p.add(span{text | modFocus, head}, span{styleDim, fmt.Sprintf("  w%d, number %d", ev.Warp, ev.Seq)})
+		p.wrap(text, "at      ", report.Time(ev.Time)+" by "+m.lanesText([]replay.Lanes{{CTA: ev.CTA, Warp: ev.Warp, Mask: ev.Lanes}}, ev.CTA))
 		if at := siteText(m.eventSite(ev)); at != "" {
 			p.wrap(text, "source  ", at)
 		}
@@ -236,15 +236,12 @@ func (m *model) eventPage(p *page) {
 			return
 		}
 		for _, s := range w.Strands {
-			head := "w" + strconv.FormatUint(uint64(w.Warp), 10) + " "
-			if s.Lanes != 0xffffffff {
-				head += lanesOf(s.Lanes) + " "
-			}
+			who := m.lanesText([]replay.Lanes{{CTA: w.CTA, Warp: w.Warp, Mask: s.Lanes}}, w.CTA)
 			st := activityStyle(s.Activity)
 			if !fresh {
 				st = styleDim
 			}
-			for i, l := range wrap(head+strandText(s), p.width-2) {
+			for i, l := range wrap(who+" "+strandText(s), p.width-2) {
 				glyph := "  "
 				if i == 0 {
 					glyph = string(activityGlyph(replay.Cell{Activity: s.Activity})) + " "
@@ -295,7 +292,7 @@ func (m *model) drawFindings(c canvas) {
 			text = fmt.Sprintf("launch %d ", f.Launch) + text
 		}
 		x := c.text(3, y, s, text) + 2
-		for _, tail := range []string{fmt.Sprintf("cta%d %s", f.BarrierRef.CTA, timeText(f.Time)), timeText(f.Time)} {
+		for _, tail := range []string{fmt.Sprintf("cta%d %s", f.BarrierRef.CTA, report.Time(f.Time)), report.Time(f.Time)} {
 			if x+utf8.RuneCountInString(tail) <= c.w {
 				c.text(x, y, styleDim, tail)
 				break

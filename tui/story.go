@@ -5,15 +5,16 @@ import (
 	"strings"
 
 	"btrace/replay"
+	"btrace/replay/report"
+	"btrace/replay/rules"
 	"btrace/trace"
 )
 
 // story is the page of the selected finding. It is made once for a finding
 // and a width: it can be long.
 type story struct {
-	of    *replay.Finding
-	epoch int
-	page  page
+	of   *replay.Finding
+	page page
 }
 
 // mostBehind bounds how many of the waits behind a root are told.
@@ -30,29 +31,32 @@ func (m *model) storyPage(width int) *page {
 		p.add(span{styleDim, "no finding is selected: n goes to the next"})
 		return p
 	}
-	tell(p, f)
+	m.tell(p, f)
 	return p
 }
 
 // tell writes a finding's story: what happened, who is in it, what is behind
 // it, what to change.
-func tell(p *page, f *replay.Finding) {
+func (m *model) tell(p *page, f *replay.Finding) {
 	cta := f.BarrierRef.CTA
 	sev := severity(f.Severity)
 	kind := string(f.Severity)
 	if f.Root {
 		kind += ", the root of the hang"
 	}
-	p.add(span{severityStyle(sev), string(severityGlyph(sev)) + " " + kind}, span{styleDim, " at " + timeText(f.Time)})
+	p.add(span{severityStyle(sev), string(severityGlyph(sev)) + " " + kind}, span{styleDim, " at " + report.Time(f.Time)})
 	p.wrap(styleBold, "", f.Message)
+	if f.More > 0 {
+		p.wrap(styleText, "", fmt.Sprintf("found %d more times at the same place", f.More))
+	}
 	if at := siteText(f.Location); at != "" {
 		p.wrap(styleText, "where   ", at)
 	}
 	if len(f.Threads) > 0 {
-		p.wrap(styleText, "threads ", lanesText(f.Threads, cta))
+		p.wrap(styleText, "threads ", m.lanesText(f.Threads, cta))
 	}
 	if len(f.Missing) > 0 {
-		p.wrap(styleText, "missing ", lanesText(f.Missing, cta))
+		p.wrap(styleText, "missing ", m.lanesText(f.Missing, cta))
 	}
 	if len(f.Cycle) > 0 {
 		var names []string
@@ -67,19 +71,22 @@ func tell(p *page, f *replay.Finding) {
 	if f.Hint != "" {
 		p.wrap(styleClean, "change  ", f.Hint)
 	}
+	if r, ok := rules.Lookup(f.Rule); ok && len(r.Source) > 0 {
+		p.wrap(styleDim, "rule    ", r.Source[0].String())
+	}
 	for i, w := range f.Behind {
 		if i == mostBehind {
 			p.add(span{styleDim, fmt.Sprintf("and %d more waits", len(f.Behind)-i)})
 			break
 		}
-		text := lanesText(w.Threads, cta)
+		text := m.lanesText(w.Threads, cta)
 		if w.Barrier.Kind != trace.BarrierNone {
 			text += " at " + barrierText(w.BarrierRef, cta)
 		}
 		if at := siteText(w.Location); at != "" {
 			text += ", " + at
 		}
-		p.wrap(styleText, "behind  ", text+", since "+timeText(w.Since))
+		p.wrap(styleText, "behind  ", text+", since "+report.Time(w.Since))
 	}
 }
 
@@ -97,7 +104,7 @@ func (m *model) focusText() string {
 	row("launch", fmt.Sprintf("%d %s", launch.ID, launch.Kernel))
 	row("verdict", verdict)
 	if m.tl != nil && len(m.tree.all) > 0 {
-		row("time", fmt.Sprintf("%s (%d ns)", timeText(m.focus.time), m.focus.time))
+		row("time", fmt.Sprintf("%s (%d ns)", report.Time(m.focus.time), m.focus.time))
 		row("row", m.focus.row.String())
 	}
 	if !m.focus.lane.none() {
@@ -121,7 +128,7 @@ func (m *model) focusText() string {
 	}
 	if f := m.selected(); f != nil {
 		row("finding", string(f.Rule))
-		copyPage(func(p *page) { tell(p, f) })
+		copyPage(func(p *page) { m.tell(p, f) })
 	}
 	return b.String()
 }

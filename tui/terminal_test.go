@@ -232,7 +232,7 @@ func TestCrashRestoresTheTerminal(t *testing.T) {
 		return nil
 	}
 	x := start(t, timelines(f), 80, 24)
-	x.waitFor("warp 4", "enter  w0 event 0", "├0═")
+	x.waitFor("warp 4", "enter  w0, number 0", "├0═")
 	if !x.emu.IsAltScreen() {
 		t.Fatal("the viewer does not use the alternate screen")
 	}
@@ -284,7 +284,7 @@ func TestFrameNeverWaits(t *testing.T) {
 	x.press("\x1b[F") // end
 	x.waitFor("45.184 µs")
 	close(let)
-	x.waitFor("exit  w1 event", "├0═")
+	x.waitFor("exit  w1, number", "├0═")
 	x.press("q")
 	if err := x.end(); err != nil {
 		t.Error(err)

@@ -26,7 +26,7 @@ func printable(r rune) rune {
 		return ' '
 	case r < 0xa0 || !unicode.IsGraphic(r) || unicode.In(r, unicode.M, unicode.Lm, unicode.Regional_Indicator, unicode.Other_Grapheme_Extend):
 		return replacement
-	case r >= 0x2190 && r < 0x2600: // arrows, boxes, shapes: what the viewer itself draws
+	case r >= 0x2500 && r < 0x25fd: // boxes, blocks, shapes: what the viewer itself draws
 		return r
 	case !unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Common):
 		return replacement
@@ -128,7 +128,7 @@ func wrap(s string, width int) []string {
 	for _, par := range strings.Split(s, "\n") {
 		line := ""
 		n := 0
-		for _, word := range strings.Fields(par) {
+		for _, word := range words(par) {
 			w := utf8.RuneCountInString(word)
 			if n > 0 && n+1+w > width {
 				lines, line, n = append(lines, line), "", 0
@@ -146,6 +146,24 @@ func wrap(s string, width int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// words splits text at blanks, but not between a number and its unit of time.
+func words(s string) []string {
+	out := strings.Fields(s)
+	n := 0
+	for i, w := range out {
+		switch strings.TrimRight(w, ".,:;)") {
+		case "ns", "µs", "ms", "s":
+			if i > 0 {
+				out[n-1] += " " + w
+				continue
+			}
+		}
+		out[n] = w
+		n++
+	}
+	return out[:n]
 }
 
 // byteIndex is the byte at which rune number n of s begins.

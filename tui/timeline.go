@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"btrace/replay"
+	"btrace/replay/report"
 )
 
 // drawTimeline draws the window: overview, axis, barriers, rows, legend.
@@ -95,7 +96,7 @@ func (m *model) drawAxis(c canvas) {
 		hi, lo := bits.Mul64(size, uint64(min(chars+3, n)))
 		gap, _ := bits.Div64(hi, lo, uint64(n))
 		step = tick(max(gap, 1))
-		chars = utf8.RuneCountInString(timeText(roundUp(m.win.from, step)+int64(step))) + 1
+		chars = utf8.RuneCountInString(report.Time(roundUp(m.win.from, step)+int64(step))) + 1
 	}
 	if int64(step) <= 0 {
 		return
@@ -103,7 +104,7 @@ func (m *model) drawAxis(c canvas) {
 	for t := roundUp(m.win.from, step); t >= m.win.from && t < m.win.to; {
 		x := m.win.cell(t, n)
 		track.set(x, 0, styleDim, glyphVertical)
-		label := timeText(t)
+		label := report.Time(t)
 		end := x + 1 + utf8.RuneCountInString(label)
 		if end <= n && (playhead <= x || playhead >= end) {
 			track.text(x+1, 0, styleDim, label)

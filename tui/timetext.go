@@ -3,62 +3,17 @@ package tui
 import (
 	"fmt"
 	"math/big"
-	"strconv"
 	"strings"
+
+	"btrace/replay/report"
 )
-
-// timeText writes a time or a duration exactly, in the unit that suits its
-// size: 96 ns, 107.552 µs.
-func timeText(ns int64) string {
-	u := unitOf(magnitude(ns))
-	return decimal(ns, u.ns) + " " + u.name
-}
-
-// unit is a unit of time.
-type unit struct {
-	name string
-	ns   uint64
-}
-
-func unitOf(abs uint64) unit {
-	switch {
-	case abs >= 1e9:
-		return unit{"s", 1e9}
-	case abs >= 1e6:
-		return unit{"ms", 1e6}
-	case abs >= 1e3:
-		return unit{"µs", 1e3}
-	}
-	return unit{"ns", 1}
-}
-
-func magnitude(ns int64) uint64 {
-	if ns < 0 {
-		return -uint64(ns)
-	}
-	return uint64(ns)
-}
-
-// decimal writes ns/per exactly; per is a power of ten.
-func decimal(ns int64, per uint64) string {
-	abs := magnitude(ns)
-	s := strconv.FormatUint(abs/per, 10)
-	if rest := abs % per; rest > 0 {
-		digits := len(strconv.FormatUint(per, 10)) - 1
-		s += "." + strings.TrimRight(fmt.Sprintf("%0*d", digits, rest), "0")
-	}
-	if ns < 0 {
-		s = "-" + s
-	}
-	return s
-}
 
 // deltaText is a duration with its sign.
 func deltaText(ns int64) string {
 	if ns >= 0 {
-		return "+" + timeText(ns)
+		return "+" + report.Time(ns)
 	}
-	return timeText(ns)
+	return report.Time(ns)
 }
 
 // parseTime reads what a user types for a time: 12us, 3ms, 1.5 s, 107552 (ns).

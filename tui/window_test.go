@@ -1,10 +1,11 @@
 package tui
 
 import (
-	"math"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"btrace/replay/report"
 )
 
 // Every time of a window lies in the cell that begins at or before it and
@@ -48,23 +49,12 @@ func TestWindowsStayInBounds(t *testing.T) {
 	})
 }
 
-func TestTimeText(t *testing.T) {
-	for ns, want := range map[int64]string{
-		0: "0 ns", 96: "96 ns", 999: "999 ns", 1000: "1 µs", 107552: "107.552 µs", 1500000: "1.5 ms", -32: "-32 ns",
-		2000000001: "2.000000001 s", math.MinInt64: "-9223372036.854775808 s", math.MaxInt64: "9223372036.854775807 s",
-	} {
-		if got := timeText(ns); got != want {
-			t.Errorf("%d is written %q, want %q", ns, got, want)
-		}
-	}
-}
-
 // What the viewer writes for a time can be typed to go there.
 func TestTimesCanBeTyped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.Int64Min(0).Draw(t, "ns")
-		if got, err := parseTime(timeText(ns), 5); err != nil || got != ns {
-			t.Fatalf("%q is read as %d, %v", timeText(ns), got, err)
+		if got, err := parseTime(report.Time(ns), 5); err != nil || got != ns {
+			t.Fatalf("%q is read as %d, %v", report.Time(ns), got, err)
 		}
 	})
 	for s, want := range map[string]int64{
