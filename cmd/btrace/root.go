@@ -76,8 +76,8 @@ Start with:  btrace demo`,
 		return fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		newKernels(), newRecord(),
-		newValidate(), newDiagnose(),
+		newDemo(), newKernels(), newRecord(), newView(),
+		newValidate(), newDiagnose(), newState(),
 		newImport(), newExport(), newInfo(), newEvents(),
 		newExplain(),
 		newVersion(),

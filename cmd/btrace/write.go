@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"btrace/replay"
 	"btrace/trace"
 )
 
@@ -28,5 +29,22 @@ func writeTrace(cmd *cobra.Command, name string, opt trace.Options, fill func(co
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("%s: cannot be written: %w", name, reason(err))
 	}
+	if err := attachSections(cmd.Context(), o.tmp); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	return o.commit(cmd.OutOrStdout())
+}
+
+// attachSections adds to a trace what lets the viewer open it at once.
+func attachSections(ctx context.Context, path string) error {
+	r, err := trace.Open(path)
+	if err != nil {
+		return err
+	}
+	sections, err := replay.Sections(ctx, r)
+	r.Close()
+	if err != nil {
+		return err
+	}
+	return trace.Attach(path, sections)
 }

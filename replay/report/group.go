@@ -58,12 +58,16 @@ func (g *group) also() string {
 			others = append(others, fmt.Sprint(c))
 		}
 	}
-	times := count(len(g.more), "time") + " more"
 	if len(others) == 0 {
-		return times + " in this cta"
+		return count(len(g.more), "time") + " more in this cta"
 	}
-	if n := len(others); n > most {
+	n := len(others)
+	if n > most {
 		others = append(others[:most], fmt.Sprintf("and %d others", n-most))
 	}
-	return times + ", in cta " + strings.Join(others, " ")
+	also := "also in cta " + strings.Join(others, " ")
+	if len(g.more) > n {
+		also += fmt.Sprintf(", %d times in all", len(g.more)+1)
+	}
+	return also
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"btrace/capture/kernels"
+	"btrace/replay"
+	"btrace/trace"
+	"btrace/tui"
+)
+
+type viewFlags struct {
+	keys, size, dump, source string
+	ascii, noMouse           bool
+}
+
+func newView() *cobra.Command {
+	var f viewFlags
+	cmd := &cobra.Command{
+		Use:   "view TRACE",
+		Short: "Look at a trace: timeline of warps and barriers, state, findings",
+		Long: `View opens the viewer; "?" in it shows the keys. With --dump it runs without a terminal: it takes the keys
+of --keys, one a line, and writes the last screen as plain text.`,
+		Example: "  btrace view run.zst --source src\n  btrace view run.zst --keys keys.txt --size 120x40 --dump screen.txt",
+		Args:    exactly(1, "one trace"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			script := f.dump != "" || f.keys != ""
+			cols, rows, err := parseSize(f.size)
+			switch {
+			case err != nil:
+				return err
+			case !script && cmd.Flags().Changed("size"):
+				return errors.New("--size is the size of the screen that --dump writes")
+			case !script && !(isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout())):
+				return fmt.Errorf("view needs a terminal: give --dump FILE to write a screen as text, or use `btrace info %s`", args[0])
+			}
+			r, closeTrace, err := openTrace(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			defer closeTrace()
+			cfg := viewer(r, args[0], f)
+			if script {
+				return dumpScreen(cmd, cfg, f, cols, rows)
+			}
+			return tui.Run(cmd.Context(), cfg)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.keys, "keys", "", "a file of keys to press, one a line (- for standard input)")
+	fs.StringVar(&f.size, "size", "120x40", "columns and rows of the screen with --dump")
+	fs.StringVar(&f.dump, "dump", "", "write the last screen to this file as text (- for standard output)")
+	fs.StringVar(&f.source, "source", "", "the directory that the kernels' source files lie in")
+	fs.BoolVar(&f.ascii, "ascii", false, "draw with ASCII characters only")
+	fs.BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
+	return cmd
+}
+
+// viewer is what the viewer needs to know of a trace.
+func viewer(r *trace.Reader, name string, f viewFlags) tui.Config {
+	cfg := tui.Config{
+		Title:    name,
+		Launches: r.Launches(),
+		Open: func(ctx context.Context, launch uint32) (replay.Timeline, error) {
+			return replay.Open(ctx, r, launch)
+		},
+		LoadReport: func(ctx context.Context) (*replay.Report, error) {
+			return replay.Check(ctx, r, replay.Options{})
+		},
+		SourceRoot: f.source,
+		NoColor:    os.Getenv("NO_COLOR") != "",
+		ASCII:      f.ascii,
+		NoMouse:    f.noMouse,
+	}
+	if f.source == "" {
+		cfg.ReadSource = gallerySource
+	}
+	return cfg
+}
+
+// gallerySource is the source of the kernels that come with btrace.
+func gallerySource(name string) ([]byte, error) {
+	text, ok := kernels.Source(name)
+	if !ok {
+		return nil, fmt.Errorf("%s: give the directory that it lies in with --source", name)
+	}
+	return []byte(text), nil
+}
+
+func dumpScreen(cmd *cobra.Command, cfg tui.Config, f viewFlags, cols, rows int) error {
+	keys := io.Reader(strings.NewReader(""))
+	switch f.keys {
+	case "":
+	case "-":
+		keys = cmd.InOrStdin()
+	default:
+		file, err := os.Open(f.keys)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.keys, reason(err))
+		}
+		defer file.Close()
+		keys = file
+	}
+	screen, err := tui.Script(cmd.Context(), cfg, keys, cols, rows)
+	if err != nil {
+		return err
+	}
+	if f.dump == "" || f.dump == "-" {
+		_, err := io.WriteString(cmd.OutOrStdout(), screen)
+		return err
+	}
+	o, err := newOutput(f.dump)
+	if err != nil {
+		return err
+	}
+	defer o.discard()
+	if err := os.WriteFile(o.tmp, []byte(screen), 0o666); err != nil {
+		return fmt.Errorf("%s: cannot be written: %w", f.dump, reason(err))
+	}
+	return o.commit(nil)
+}
+
+// parseSize reads 120x40: columns and rows.
+func parseSize(s string) (cols, rows int, err error) {
+	n, err := fmt.Sscanf(s, "%dx%d", &cols, &rows)
+	if err != nil || n != 2 || fmt.Sprintf("%dx%d", cols, rows) != s {
+		return 0, 0, fmt.Errorf("--size %q: give columns and rows, such as 120x40", s)
+	}
+	if cols < 40 || cols > 300 || rows < 10 || rows > 200 {
+		return 0, 0, fmt.Errorf("--size %s: the viewer draws on 40 to 300 columns and 10 to 200 rows", s)
+	}
+	return cols, rows, nil
+}
