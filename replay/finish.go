@@ -129,7 +129,9 @@ func (s *scope) stuckAt(w *warp, st *strand) (ref BarrierRef, ok bool) {
 	case heldNamed, waitNamed:
 		ref = s.namedRef(w.cta, st.bar)
 		ref.Phase = st.phase
-		return ref, !st.free
+		// Seen on silicon: after a misuse such as divergence, the barrier may
+		// not let go of lanes although all have come.
+		return ref, !st.free || w.cta.bars[st.bar].misuse != nil
 	case waitMbar:
 		ref = st.mb.ref
 		ref.Phase = st.phase

@@ -86,7 +86,8 @@ func (k *sketch) ending(s *scope) {
 	for _, c := range s.sortedCTAs() {
 		for _, w := range c.warps {
 			for i := range w.strands {
-				if st := &w.strands[i]; !s.mayLeave(st) {
+				st := &w.strands[i]
+				if _, held := s.stuckAt(w, st); held {
 					k.stuck = append(k.stuck, hungRow{Row{c.id, w.id}, st.since})
 				}
 			}

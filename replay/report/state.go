@@ -66,7 +66,7 @@ func WriteStateJSON(w io.Writer, file string, l *trace.Launch, s *replay.State) 
 		for _, st := range ws.Strands {
 			strand := strandJSON{
 				Lanes: fmt.Sprintf("%08x", st.Lanes), Activity: st.Activity.String(),
-				Since: st.Since, Op: st.Op, Seq: st.Seq, Location: newLocation(st.Location),
+				Since: st.Since, Op: st.Op, Seq: st.Seq, Location: newLocation(in(l, st.Location)),
 			}
 			if st.On.Barrier.Kind != trace.BarrierNone {
 				strand.On = &phaseJSON{st.On.CTA, st.On.Barrier.String(), st.On.Phase}
@@ -81,7 +81,7 @@ func WriteStateJSON(w io.Writer, file string, l *trace.Launch, s *replay.State) 
 			Live:      b.Live, Expected: b.Expected, Pending: b.Pending,
 			Tx: b.Tx, InFlight: b.InFlight, TxUnknown: b.TxUnknown,
 			Arrived: rules.Threads(b.Arrived, b.CTA, l), Waiting: rules.Threads(b.Waiting, b.CTA, l),
-			Init: newLocation(b.Init),
+			Init: newLocation(in(l, b.Init)),
 		})
 	}
 	enc := json.NewEncoder(w)
@@ -104,7 +104,7 @@ func WriteState(p *plain.Printer, file string, l *trace.Launch, s *replay.State)
 			if st.Op != "" {
 				what = append(what, "since", Time(st.Since), "after", fmt.Sprintf("%s #%d", st.Op, st.Seq))
 			}
-			if at := source(st.Location); at != "" {
+			if at := source(in(l, st.Location)); at != "" {
 				what = append(what, "at", at)
 			}
 			p.Printf("  cta %d %-12s %s\n", w.CTA, who, strings.Join(what, " "))
@@ -143,4 +143,12 @@ func barrierState(b *replay.BarrierState, l *trace.Launch) []string {
 		parts = append(parts, "waiting "+names(b.Waiting, b.CTA, l))
 	}
 	return parts
+}
+
+// in fills in the launch's program where a place has no file of its own.
+func in(l *trace.Launch, at replay.Location) replay.Location {
+	if at.File == "" && at.Line > 0 {
+		at.File = l.Program
+	}
+	return at
 }

@@ -19,10 +19,11 @@ kill -INT $recorder`,
 		{
 			ID: TraceGap, Severity: Note,
 			Title: "events are missing in the recording",
-			Meaning: `The recorder dropped events here, or blocks of the file are damaged or missing. What the rules say about the barriers ` +
-				`and warps concerned is held back, and the verdict can be incomplete at best.`,
+			Meaning: `The recorder dropped events here, blocks of the file are damaged or missing, or the recorder does not observe this kind of ` +
+				`operation at all. Of what is missing no absence is claimed: rules that would need it are held back, and the verdict can be ` +
+				`incomplete at best.`,
 			Source: []Section{format("Damage")},
-			Hint:   "record again: a larger buffer if events were dropped, a fresh copy of the file if it is damaged",
+			Hint:   "record again with a larger buffer or a recorder that sees more (see `btrace info`), or fetch a fresh copy of the file",
 			Example: `# bad: half a download
 btrace validate partial.zst
 # good: check the file first
