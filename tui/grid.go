@@ -89,11 +89,9 @@ func (c canvas) text(x, y int, s style, str string) int {
 	if y < 0 || y >= c.h {
 		return x
 	}
-	for i, r := range str {
+	for _, r := range str {
 		if x >= c.w {
-			if i > 0 {
-				c.set(c.w-1, y, s, ellipsis)
-			}
+			c.set(c.w-1, y, s, ellipsis)
 			return c.w
 		}
 		c.set(x, y, s, printable(r))
