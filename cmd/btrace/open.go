@@ -120,9 +120,16 @@ func warnDamage(cmd *cobra.Command, path string, r *trace.Reader) error {
 		known = known && d.Rows >= 0
 	}
 	lost := "an unknown number of events is lost"
-	if known {
+	switch {
+	case known && rows == 0:
+		lost = "no event is lost"
+	case known:
 		lost = fmt.Sprintf("%d warp events are lost", rows)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "btrace: %s: damaged in %d places, %s: %s\n", plain.Text(path), len(damage), lost, plain.Text(damage[0].Err.Error()))
+	places := "1 place"
+	if len(damage) > 1 {
+		places = fmt.Sprintf("%d places", len(damage))
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "btrace: %s: damaged in %s, %s: %s\n", plain.Text(path), places, lost, plain.Text(damage[0].Err.Error()))
 	return exit(exitIncomplete)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -19,14 +20,23 @@ func TestMain(m *testing.M) {
 // The scripts run the real program: its output, its exit codes, what it
 // leaves behind. UPDATE_SCRIPTS=1 rewrites their golden parts.
 func TestScripts(t *testing.T) {
+	samples, err := filepath.Abs("../../sample-traces")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SAMPLES", samples)
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
 			"oneline": oneLine,
+			"flip":    flip,
 		},
 	})
 }
@@ -66,4 +76,16 @@ func oneLine(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s is not one printable line: %q", args[0], s)
 		}
 	}
+}
+
+// flip copies a file with one bit changed: `flip FILE OFFSET COPY`.
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: flip FILE OFFSET COPY")
+	}
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	b := []byte(ts.ReadFile(args[0]))
+	b[at] ^= 8
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), b, 0o666))
 }

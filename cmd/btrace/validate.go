@@ -69,8 +69,14 @@ func check(cmd *cobra.Command, name string) report.File {
 	return checkTrace(cmd.Context(), name, r)
 }
 
+// checkTrace reads the whole file first: a verdict has to take into account
+// what is damaged at its very end.
 func checkTrace(ctx context.Context, name string, r *trace.Reader) report.File {
-	found, err := replay.Check(ctx, r, replay.Options{})
+	var found *replay.Report
+	err := r.Verify(ctx)
+	if err == nil {
+		found, err = replay.Check(ctx, r, replay.Options{})
+	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}

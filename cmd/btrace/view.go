@@ -72,7 +72,8 @@ func viewer(r *trace.Reader, name string, f viewFlags) tui.Config {
 			return replay.Open(ctx, r, launch)
 		},
 		LoadReport: func(ctx context.Context) (*replay.Report, error) {
-			return replay.Check(ctx, r, replay.Options{})
+			f := checkTrace(ctx, name, r)
+			return f.Report, f.Err
 		},
 		SourceRoot: f.source,
 		NoColor:    os.Getenv("NO_COLOR") != "",
@@ -109,6 +110,9 @@ func dumpScreen(cmd *cobra.Command, cfg tui.Config, f viewFlags, cols, rows int)
 		keys = file
 	}
 	screen, err := tui.Script(cmd.Context(), cfg, keys, cols, rows)
+	if err != nil && f.keys != "" {
+		return fmt.Errorf("%s: %w", f.keys, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -59,13 +59,13 @@ func (g *group) also() string {
 		}
 	}
 	if len(others) == 0 {
-		return count(len(g.more), "time") + " more in this cta"
+		return count(len(g.more), "time") + " more in this CTA"
 	}
 	n := len(others)
 	if n > most {
 		others = append(others[:most], fmt.Sprintf("and %d others", n-most))
 	}
-	also := "also in cta " + strings.Join(others, " ")
+	also := "also in CTA " + strings.Join(others, " ")
 	if len(g.more) > n {
 		also += fmt.Sprintf(", %d times in all", len(g.more)+1)
 	}

@@ -146,7 +146,7 @@ func TestSameFindingInManyCTAs(t *testing.T) {
 		"text":      print(func(p *plain.Printer) { WriteText(p, f) }),
 		"diagnosis": print(func(p *plain.Printer) { WriteDiagnosis(p, f) }),
 	} {
-		if strings.Count(got, root.Message) != 1 || !strings.Contains(got, "also in cta 1 2 3 4 5 6 7 8 and 123 others") {
+		if strings.Count(got, root.Message) != 1 || !strings.Contains(got, "also in CTA 1 2 3 4 5 6 7 8 and 123 others") {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}

@@ -77,14 +77,14 @@ func where(f *replay.Finding, many bool) []string {
 	if f.Barrier.Kind != trace.BarrierNone {
 		parts = append(parts, barrierName(f.BarrierRef))
 	} else {
-		parts = append(parts, fmt.Sprintf("cta %d", f.CTA))
+		parts = append(parts, fmt.Sprintf("CTA %d", f.CTA))
 	}
 	return append(parts, Time(f.Time))
 }
 
 // barrierName is a barrier in a sentence.
 func barrierName(b replay.BarrierRef) string {
-	return fmt.Sprintf("%s of cta %d, phase %d", b.Barrier, b.CTA, b.Phase)
+	return fmt.Sprintf("%s of CTA %d, phase %d", b.Barrier, b.CTA, b.Phase)
 }
 
 // source is a place in the source, or in the binary where that is all that is
