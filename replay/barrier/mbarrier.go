@@ -72,22 +72,23 @@ func (m *MBarrier) Init(count uint32, eff *Effect) {
 // Inval ends the object's life.
 func (m *MBarrier) Inval(eff *Effect) {
 	if m.usable(eff) {
-		*m = MBarrier{Life: Invalidated, Phase: m.Phase}
+		m.Life = Invalidated
 	}
 }
 
-// usable reports whether the object can take an operation, and says why if
-// not. Seen on silicon: an operation after inval has no effect and no trap.
+// usable reports whether the object takes an operation, and says so where it
+// should not. Seen on silicon: inval changes nothing, operations after it work
+// on. What they do to memory that was never initialised depends on what is in
+// it; here they do nothing.
 func (m *MBarrier) usable(eff *Effect) bool {
 	switch m.Life {
 	case NeverInit:
 		eff.violate(MbarUninitialized, 0, 0, 0)
+		return false
 	case Invalidated:
 		eff.violate(MbarAfterInval, m.Phase, 0, 0)
-	default:
-		return true
 	}
-	return false
+	return true
 }
 
 // Arrive performs one lane's arrive-on and returns its token.
@@ -203,10 +204,9 @@ func (m *MBarrier) Advance(eff *Effect) {
 }
 
 // TestParity is test_wait.parity: true if the phase of that parity that is
-// nearest is complete. A fresh barrier passes parity 1.
-func (m *MBarrier) TestParity(parity uint8) bool {
-	return m.Life != Live || uint8(m.Phase&1) != parity&1
-}
+// nearest is complete. A fresh barrier passes parity 1, and so does, as seen
+// on silicon, memory of zeros that was never initialised.
+func (m *MBarrier) TestParity(parity uint8) bool { return uint8(m.Phase&1) != parity&1 }
 
 // TestWord is test_wait with a token word, as the silicon answers it: only
 // the parity is compared, so an old token aliases.

@@ -69,14 +69,20 @@ func TestMBarrier(t *testing.T) {
 		{"mbar-over-arrival while bytes are out", []step[m]{
 			initTo(1, ""), as(Arrive{Count: 1, Tx: 8}, ""), arrive(1, "mbar-over-arrival(1,0) trap:unspecified launch failure"),
 		}},
+		{"bytes that ran ahead do not end a phase", []step[m]{
+			initTo(1, ""), bytes(32, ""), arrive(1, ""), passes(false, true),
+		}},
+		{"drop of several", []step[m]{
+			initTo(5, ""), as(Arrive{Count: 2, Drop: true}, ""), arrive(3, "complete:1"), pending(3),
+		}},
 		{"mbar-reinit", []step[m]{initTo(2, ""), arrive(1, ""), initTo(2, "mbar-reinit(2,2)"), arrive(1, ""), arrive(1, "complete:1")}},
 		{"a new life after inval", []step[m]{initTo(2, ""), arrive(1, ""), inval, initTo(1, ""), arrive(1, "complete:1")}},
 		{"mbar-uninitialized", []step[m]{
 			arrive(1, "mbar-uninitialized(0,0)"), expect(8, "mbar-uninitialized(0,0)"), bytes(8, "mbar-uninitialized(0,0)"), issue(false, "mbar-uninitialized(0,0)"),
-			copied(""), op("mbar-uninitialized(0,0)", func(b m, e *Effect) { b.Inval(e) }),
+			copied(""), passes(false, true), op("mbar-uninitialized(0,0)", func(b m, e *Effect) { b.Inval(e) }),
 		}},
 		{"mbar-after-inval", []step[m]{
-			initTo(1, ""), inval, arrive(1, "mbar-after-inval(0,0)"), passes(true, true), expect(8, "mbar-after-inval(0,0)"),
+			initTo(1, ""), inval, passes(false, true), arrive(1, "complete:1 mbar-after-inval(0,0)"), passes(true, false), expect(8, "mbar-after-inval(0,0)"),
 		}},
 		{"mbar-count-range", []step[m]{
 			initTo(MaxCount, ""), initTo(0, "mbar-reinit(0,1048575) mbar-count-range(0,1048575)"), initTo(1<<20, "mbar-reinit(1048576,0) mbar-count-range(1048576,1048575)"),

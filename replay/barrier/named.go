@@ -202,28 +202,44 @@ func (n *Named) complete(id uint32, b *NamedBarrier, eff *Effect) {
 	if !b.Active || b.Arrived == 0 || 32*b.Arrived < n.Expected(int(id)) {
 		return
 	}
-	n.end(id, b, eff)
+	b.end(id, eff)
 }
 
 // End ends the current phase although it is not complete, for a recording
-// that says it was.
+// that says it was: all lanes that have come are part of it.
 func (n *Named) End(bar int, eff *Effect) {
-	if b := &n.Bars[bar]; b.Active {
-		n.end(uint32(bar), b, eff)
+	b := &n.Bars[bar]
+	if !b.Active {
+		return
 	}
+	for i := range b.Parts {
+		b.Parts[i].Counted = true
+	}
+	b.end(uint32(bar), eff)
 }
 
-func (n *Named) end(id uint32, b *NamedBarrier, eff *Effect) {
+// end ends the current phase for the warps that have arrived. Seen on
+// silicon: a warp of which only some lanes have come is no part of it; they
+// go on waiting in the next.
+func (b *NamedBarrier) end(id uint32, eff *Effect) {
 	result := b.reduce()
-	for i := range b.Parts {
-		if p := &b.Parts[i]; p.Waits != 0 {
+	early := b.Parts[:0]
+	for _, p := range b.Parts {
+		switch {
+		case !p.Counted:
+			early = append(early, p)
+		case p.Waits != 0:
 			eff.Released = append(eff.Released, Release{Warp: p.Warp, Lanes: p.Waits, Bar: id, Phase: b.Phase, Result: result})
 		}
 	}
 	eff.Completed++
 	b.Phase++
-	b.Active, b.Count, b.Kind, b.Opener, b.Arrived = false, 0, NamedArrive, 0, 0
-	b.Parts = b.Parts[:0]
+	b.Parts, b.Arrived = early, 0
+	if len(early) > 0 {
+		b.Opener = early[0].Warp
+		return
+	}
+	b.Active, b.Count, b.Kind, b.Opener = false, 0, NamedArrive, 0
 }
 
 // reduce computes the phase's reduction over the lanes that took part;
@@ -234,6 +250,9 @@ func (b *NamedBarrier) reduce() uint32 {
 	}
 	ones, all, some := 0, true, false
 	for _, p := range b.Parts {
+		if !p.Counted {
+			continue
+		}
 		ones += bits.OnesCount32(p.Pred)
 		all = all && p.Pred == p.Lanes
 		some = some || p.Pred != 0

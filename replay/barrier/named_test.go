@@ -65,6 +65,14 @@ func TestNamed(t *testing.T) {
 		{"lanes that exit are not waited for by their warp", []step[*Named]{
 			do(sync(0, 32).by(0xffff), ""), leave(0, 0xffff0000, "complete:1 go:c0w0:ffff"),
 		}},
+		{"a phase completes without a warp that is there in part", []step[*Named]{
+			do(popc(2, 64).by(0xff).pred(0xff), ""), do(popc(0, 64).pred(1), ""), do(popc(1, 64).pred(2), "complete:1 go:c0w0:ffffffff=2 go:c0w1:ffffffff=2"),
+			do(popc(0, 64).pred(1), ""), do(popc(2, 64).by(0xff00), "complete:1 go:c0w2:ffff=9 go:c0w0:ffffffff=9"),
+		}},
+		{"an arrive of a part of a warp outlasts a phase", []step[*Named]{
+			do(arrive(2, 64).by(0xff), ""), do(sync(0, 64), ""), do(sync(1, 64), "complete:1 go:c0w0:ffffffff go:c0w1:ffffffff"),
+			leave(2, 0xff00, "go:c0w2:ff"), do(sync(0, 64), "complete:1 go:c0w0:ffffffff"), do(sync(0, 96), ""),
+		}},
 		{"unaligned lanes at two places", []step[*Named]{
 			do(sync(0, 32).unaligned().by(0x55555555).at(10), ""), do(sync(0, 32).unaligned().by(0xaaaaaaaa).at(11), "complete:1 go:c0w0:ffffffff"),
 		}},
@@ -145,5 +153,24 @@ func TestNamedExpected(t *testing.T) {
 	n.Do(named(NamedSync, 2, 96).on(3), e)
 	if got := n.Expected(3); got != 96 {
 		t.Errorf("explicit count: %d, want 96", got)
+	}
+}
+
+// TestNamedEnd: a recording may say that a phase ended of which not all have
+// come; then it did for everybody.
+func TestNamedEnd(t *testing.T) {
+	n, e := NewNamed(80), new(Effect)
+	n.End(1, e)
+	n.Do(named(NamedSync, 0, 96).by(0xff), e)
+	n.Do(named(NamedSync, 1, 96), e)
+	if e.String() != "" {
+		t.Fatalf("before: %q", e.String())
+	}
+	n.End(1, e)
+	if got := e.String(); got != "complete:1 go:c0w0:ff go:c0w1:ffffffff" {
+		t.Errorf("%q", got)
+	}
+	if b := n.Bars[1]; b.Active || b.Phase != 1 || len(b.Parts) != 0 {
+		t.Errorf("not at rest: %+v", b)
 	}
 }
