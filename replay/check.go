@@ -42,6 +42,10 @@ type Options struct {
 	// Workers is how many scopes are replayed at once; 0 means one for each
 	// core. The report does not depend on it.
 	Workers int
+
+	// checkpointEvery is the number of events between the checkpoints of a
+	// scope; 0 means what suits its size.
+	checkpointEvery int
 }
 
 func (o Options) lookahead() int {

@@ -112,7 +112,7 @@ func list[T any](c *codec, xs *[]T, each func(*T)) {
 	n := len(*xs)
 	c.length(&n)
 	if c.reading {
-		*xs = make([]T, 0, min(n, 1024))
+		*xs = nil
 		for i := 0; i < n && c.err == nil; i++ {
 			var x T
 			each(&x)

@@ -131,12 +131,8 @@ func (s *scope) collectAgrees(c *collective, r *row, phase uint64, w *warp, forc
 	if !forced && r.phase > phase {
 		return false
 	}
-	if !s.mute {
-		s.findings.add(Finding{
-			Rule: barrier.GroupToken, BarrierRef: c.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-			Message: fmt.Sprintf("%s uses a token of phase %d on %s, its own is of phase %d", s.text(r.who(), c.ref.CTA), r.phase, c.ref.Barrier, phase),
-		})
-	}
+	s.breach(barrier.GroupToken, c.at(), r,
+		"%s uses a token of phase %d on %s, its own is of phase %d", s.text(r.who(), c.ref.CTA), r.phase, c.ref.Barrier, phase)
 	return true
 }
 

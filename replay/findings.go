@@ -219,10 +219,8 @@ func (s *scope) target(w *warp, r *row) {
 		return
 	}
 	b := r.op.Barrier(w.id)
-	s.findings.add(Finding{
-		Rule: rules.BarTarget, BarrierRef: BarrierRef{CTA: w.cta.id, Barrier: b}, Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(),
-		Events: []EventRef{r.ref()}, Message: fmt.Sprintf("%s needs sm_%d, the launch ran on %s", what, need, s.launch.Arch),
-	})
+	s.breach(rules.BarTarget, BarrierRef{CTA: w.cta.id, Barrier: b}, r,
+		"%s needs sm_%d, the launch ran on %s", what, need, s.launch.Arch)
 }
 
 // archNumber is the number of an architecture's name: 90 of sm_90a; 0 if it
@@ -239,4 +237,16 @@ func archNumber(arch string) int {
 		n = 10*n + int(c-'0')
 	}
 	return n
+}
+
+// breach files what a row broke, unless events may be missing that would
+// explain it.
+func (s *scope) breach(rule barrier.Rule, ref BarrierRef, r *row, format string, args ...any) {
+	if s.mute {
+		return
+	}
+	s.findings.add(Finding{
+		Rule: rule, BarrierRef: ref, Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf(format, args...),
+	})
 }

@@ -46,10 +46,8 @@ func (s *scope) forceOut(w *warp, r *row, st *strand) {
 		switch {
 		case mb.forced, mb.misuse != nil:
 		case rule == rules.CompletionCount:
-			s.findings.add(Finding{
-				Rule: rule, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-				Message: s.text(r.who(), mb.ref.CTA) + " came out of " + mb.ref.Barrier.String() + " although its completion function did not run in that phase",
-			})
+			s.breach(rule, mb.at(), r,
+				"%s came out of %s although its completion function did not run in that phase", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier)
 		default:
 			ref := mb.at()
 			ref.Phase = st.phase
@@ -66,7 +64,7 @@ func (s *scope) forceOut(w *warp, r *row, st *strand) {
 		if st.co.m.Kind == barrier.Group {
 			rule = rules.GroupMissingThread
 		}
-		if !st.co.forced && st.co.misuse == nil {
+		if !st.co.forced {
 			s.early(w, r, rule, st.co.at())
 		}
 		co := st.co

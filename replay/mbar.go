@@ -222,10 +222,8 @@ func (s *scope) remote(w *warp, r *row, mb *mbar) {
 		}
 		what += " that returns a token"
 	}
-	s.findings.add(Finding{
-		Rule: rules.MbarRemoteOp, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-		Message: fmt.Sprintf("%s of CTA %d does %s on an mbarrier of CTA %d", s.text(r.who(), w.cta.id), w.cta.id, what, mb.ref.CTA),
-	})
+	s.breach(rules.MbarRemoteOp, mb.at(), r,
+		"%s of CTA %d does %s on an mbarrier of CTA %d", s.text(r.who(), w.cta.id), w.cta.id, what, mb.ref.CTA)
 }
 
 // mbarArrive performs the arrives.
@@ -328,17 +326,12 @@ func (m *mbar) remember(w, phase uint64) {
 // wrongToken reports an arrive whose recorded token belongs to another
 // phase.
 func (s *scope) wrongToken(w *warp, r *row, mb *mbar) {
-	if s.mute {
-		return
-	}
 	got := fmt.Sprintf("phase %d", r.phase)
 	if !r.op.Has.Has(trace.FieldPhase) {
 		got = fmt.Sprintf("a phase of parity %d", barrier.WordParity(r.token))
 	}
-	s.findings.add(Finding{
-		Rule: barrier.MbarStaleToken, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-		Message: fmt.Sprintf("%s arrived on %s in phase %d, but the token recorded is of %s", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, mb.m.Phase, got),
-	})
+	s.breach(barrier.MbarStaleToken, mb.at(), r,
+		"%s arrived on %s in phase %d, but the token recorded is of %s", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, mb.m.Phase, got)
 }
 
 // afterExit reports a remote operation on a CTA that has gone: its shared
@@ -348,10 +341,8 @@ func (s *scope) afterExit(w *warp, r *row, mb *mbar) {
 	if mb.ref.CTA == w.cta.id || owner.live > 0 || s.mute {
 		return
 	}
-	s.findings.add(Finding{
-		Rule: rules.ClusterExitEarly, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-		Message: fmt.Sprintf("%s does %s on %s of CTA %d, which has exited", s.text(r.who(), mb.ref.CTA), r.op.Kind, mb.ref.Barrier, mb.ref.CTA),
-	})
+	s.breach(rules.ClusterExitEarly, mb.at(), r,
+		"%s does %s on %s of CTA %d, which has exited", s.text(r.who(), mb.ref.CTA), r.op.Kind, mb.ref.Barrier, mb.ref.CTA)
 }
 
 // expects books an announcement of bytes.

@@ -172,35 +172,25 @@ func (s *scope) early(w *warp, r *row, rule barrier.Rule, ref BarrierRef) {
 // otherPhase reports lanes that come out of a wait for another phase than
 // they went into.
 func (s *scope) otherPhase(w *warp, r *row, mb *mbar, phase uint64) {
-	if s.mute {
-		return
-	}
-	s.findings.add(Finding{
-		Rule: barrier.MbarStaleToken, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-		Message: fmt.Sprintf("%s waited on %s for phase %d and came out with the token of phase %d", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, phase, r.phase),
-	})
+	s.breach(barrier.MbarStaleToken, mb.at(), r,
+		"%s waited on %s for phase %d and came out with the token of phase %d", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, phase, r.phase)
 }
 
 // foreignToken reports a wait with a token that no arrive on this barrier can
 // have returned: of a phase that has not begun.
 func (s *scope) foreignToken(w *warp, r *row, mb *mbar) {
-	if s.mute {
-		return
-	}
 	rule, why := barrier.MbarStaleToken, fmt.Sprintf("which has not begun: the barrier is in phase %d", mb.m.Phase)
 	if other := s.tokenOf(w, r, mb, r.phase); other != nil {
 		rule, why = rules.MbarWrongToken, fmt.Sprintf("which its arrive on %s returned", other.ref.Barrier)
 	}
-	s.findings.add(Finding{
-		Rule: rule, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-		Message: fmt.Sprintf("%s waits on %s with a token of phase %d, %s", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, r.phase, why),
-	})
+	s.breach(rule, mb.at(), r,
+		"%s waits on %s with a token of phase %d, %s", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, r.phase, why)
 }
 
 // strayToken reports lanes that wait on a barrier on which they never
 // arrived, with a token that they hold from another and have not used there.
 func (s *scope) strayToken(w *warp, r *row, mb *mbar, phase uint64) {
-	if s.mute || !r.op.Has.Has(trace.FieldPhase) {
+	if !r.op.Has.Has(trace.FieldPhase) {
 		return
 	}
 	lane := r.lanes & -r.lanes
@@ -211,10 +201,8 @@ func (s *scope) strayToken(w *warp, r *row, mb *mbar, phase uint64) {
 	if other == nil {
 		return
 	}
-	s.findings.add(Finding{
-		Rule: rules.MbarWrongToken, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-		Message: fmt.Sprintf("%s waits on %s with the token that its arrive on %s returned", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, other.ref.Barrier),
-	})
+	s.breach(rules.MbarWrongToken, mb.at(), r,
+		"%s waits on %s with the token that its arrive on %s returned", s.text(r.who(), mb.ref.CTA), mb.ref.Barrier, other.ref.Barrier)
 }
 
 // tokenOf finds another barrier from which the first lane of the row holds an
@@ -274,13 +262,6 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 		return true
 	}
 	s.settle(mb)
-	wrong := func(rule barrier.Rule, msg string) {
-		if !s.mute {
-			s.findings.add(Finding{
-				Rule: rule, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()}, Message: msg,
-			})
-		}
-	}
 	switch {
 	case m.Completing && mb.fnPhase < int64(m.Phase):
 		mb.fnPhase, mb.fnRuns = int64(m.Phase), 1
@@ -293,11 +274,12 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 		return false
 	case m.Completing || len(mb.arrived) == 0 && m.Phase > 0:
 		mb.fnRuns++
-		wrong(rules.CompletionCount, fmt.Sprintf("the completion function of %s runs again in phase %d", mb.ref.Barrier, mb.fnPhase))
+		s.breach(rules.CompletionCount, mb.at(), r, "the completion function of %s runs again in phase %d", mb.ref.Barrier, mb.fnPhase)
 	default:
 		m.Function = true
 		mb.fnPhase = int64(m.Phase)
-		wrong(rules.CompletionOrder, fmt.Sprintf("the completion function of %s runs in phase %d while %d arrivals are pending", mb.ref.Barrier, m.Phase, m.Pending))
+		s.breach(rules.CompletionOrder, mb.at(), r, "the completion function of %s runs in phase %d while %d arrivals are pending",
+			mb.ref.Barrier, m.Phase, m.Pending)
 	}
 	s.become(w, r, strand{wait: completing, mb: mb, phase: uint64(max(mb.fnPhase, 0))})
 	return true

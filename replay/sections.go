@@ -17,6 +17,7 @@ type drawing struct {
 	origin int64
 	last   int64
 	cells  int
+	every  int // events between checkpoints; 0: by size
 }
 
 // maxCells bounds the slices of a picture over all its rows.
@@ -29,7 +30,7 @@ func newDrawing(r *run, origin, last int64) *drawing {
 	for cells < 4096 && uint64(cells*2)*rows <= maxCells {
 		cells *= 2
 	}
-	return &drawing{origin: origin, last: last, cells: cells}
+	return &drawing{origin: origin, last: last, cells: cells, every: r.opt.checkpointEvery}
 }
 
 // sketch is one worker's part of a drawing.
@@ -38,6 +39,7 @@ type sketch struct {
 	points []point
 	overs  []ended
 	stuck  []hungRow
+	every  int
 }
 
 // point is a checkpoint: the state after all events up to and at a time.
@@ -60,18 +62,21 @@ type hungRow struct {
 }
 
 func (d *drawing) sketch() *sketch {
-	return &sketch{pic: newPicture(d.origin, d.cells)}
+	return &sketch{pic: newPicture(d.origin, d.cells), every: d.every}
 }
 
 // spacing is how many events of a scope lie between its checkpoints at most
 // (where they have different times).
-func spacing(s *scope) int {
+func (k *sketch) spacing(s *scope) int {
+	if k.every > 0 {
+		return k.every
+	}
 	return min(max(1024, 64*int(s.size)*((s.threads+31)/32)), 8192)
 }
 
 // before writes a checkpoint, if one is due, before an event of that time.
 func (k *sketch) before(s *scope, time int64) {
-	if s.fresh >= spacing(s) && time > s.now {
+	if s.fresh >= k.spacing(s) && time > s.now {
 		k.points = append(k.points, point{s.first, s.now, appendCheckpoint(nil, s)})
 		s.fresh = 0
 	}

@@ -108,7 +108,7 @@ func (s *scope) barrierStates() []BarrierState {
 		for _, mb := range sortedMbars(c) {
 			st := BarrierState{
 				BarrierRef: mb.at(), Live: mb.m.Life == barrier.Live, Tx: mb.m.Tx, TxUnknown: mb.unknown, Init: mb.init,
-				Pending: uint64(mb.m.Pending), Expected: uint64(max(mb.m.Expected, mb.m.Pending)), Arrived: slices.Clone(mb.arrived),
+				Pending: uint64(mb.m.Pending), Expected: uint64(max(mb.m.Expected, mb.m.Pending)), Arrived: append([]Lanes(nil), mb.arrived...),
 			}
 			for _, b := range mb.copies {
 				st.InFlight += b

@@ -103,10 +103,8 @@ func (s *scope) owner(w *warp, r *row) *mbar {
 		return s.mbar(id, r.op.Addr)
 	}
 	mb := s.mbar(w.cta.id, r.op.Addr)
-	s.findings.add(Finding{
-		Rule: rules.MbarRemoteOp, BarrierRef: mb.at(), Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-		Message: fmt.Sprintf("%s does %s on an mbarrier of CTA %d, which is not in its cluster", s.text(r.who(), w.cta.id), r.op.Kind, id),
-	})
+	s.breach(rules.MbarRemoteOp, mb.at(), r,
+		"%s does %s on an mbarrier of CTA %d, which is not in its cluster", s.text(r.who(), w.cta.id), r.op.Kind, id)
 	return mb
 }
 
@@ -136,10 +134,8 @@ func (s *scope) leaveWait(w *warp, r *row, forced bool, match func(*strand) bool
 		return false
 	}
 	if !in && forced {
-		s.findings.add(Finding{
-			Rule: early, BarrierRef: ref, Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-			Message: s.text(r.who(), ref.CTA) + " came out of " + ref.Barrier.String() + " without having gone in",
-		})
+		s.breach(early, ref, r,
+			"%s came out of %s without having gone in", s.text(r.who(), ref.CTA), ref.Barrier)
 	}
 	s.become(w, r, strand{})
 	return true
@@ -253,13 +249,11 @@ func (s *scope) barDone(w *warp, r *row, forced bool) bool {
 	if !s.leaveWait(w, r, forced, match, rules.BarEarlyRelease, ref) {
 		return false
 	}
-	if reduced && !forced && r.op.Has.Has(trace.FieldResult) && r.result != want && !s.mute {
+	if reduced && !forced && r.op.Has.Has(trace.FieldResult) && r.result != want {
 		ref.Phase = phase
-		s.findings.add(Finding{
-			Rule: rules.BarRedResult, BarrierRef: ref, Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
-			Message: fmt.Sprintf("%s got %d from the reduction on %s, the predicates of phase %d give %d",
-				s.text(r.who(), ref.CTA), r.result, ref.Barrier, phase, want),
-		})
+		s.breach(rules.BarRedResult, ref, r,
+			"%s got %d from the reduction on %s, the predicates of phase %d give %d",
+			s.text(r.who(), ref.CTA), r.result, ref.Barrier, phase, want)
 	}
 	return true
 }
