@@ -48,15 +48,30 @@ type op struct {
 // polls reports whether the operation only asks.
 func (o *op) polls() bool { return o.kind == kindSpin || o.kind == trace.KindMbarTest }
 
-// name is the operation's name in a trace.
+// name is the operation's name in a trace. A lane that is to come out of a
+// wait is still in it.
 func (o *op) name() string {
-	switch o.kind {
+	k := o.kind
+	switch k {
 	case kindResume, kindWork:
 		return "work"
 	case kindSpin:
 		return "spin"
+	case trace.KindBarDone:
+		k = trace.KindBarSync
+		if redOf(o.named) != trace.RedNone {
+			k = trace.KindBarRed
+		}
+	case trace.KindMbarDone:
+		k = trace.KindMbarWait
+	case trace.KindClusterDone:
+		k = trace.KindClusterWait
+	case trace.KindGroupDone:
+		k = trace.KindGroupWait
+	case trace.KindSyncwarpDone:
+		k = trace.KindSyncwarp
 	}
-	return o.kind.String()
+	return k.String()
 }
 
 // barrier is what the operation is on.

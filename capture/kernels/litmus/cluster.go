@@ -23,7 +23,7 @@ func clusterRows() []Row {
 			},
 		},
 		{
-			ID: 61, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: rules(barrier.ClusterWaitFirst), Values: all(1),
+			ID: 61, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: demands(barrier.ClusterWaitFirst), Values: all(1),
 			Program: "cluster.wait before cluster.arrive",
 			Spec:    "misuse (PTX speaks of the preceding arrive)", Silicon: "completes, silently",
 			Run: func(l *Lane) {
@@ -33,7 +33,7 @@ func clusterRows() []Row {
 			},
 		},
 		{
-			ID: 62, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: rules(barrier.ClusterArriveTwice), Values: all(1),
+			ID: 62, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: demands(barrier.ClusterArriveTwice), Values: all(1),
 			Program: "cluster.arrive twice, then wait",
 			Spec:    "UB", Silicon: "completes, silently",
 			Run: func(l *Lane) {
@@ -44,7 +44,7 @@ func clusterRows() []Row {
 			},
 		},
 		{
-			ID: 63, Threads: 64, CTAs: 2, Ends: ends(hung), Rules: rules("deadlock-missing-arrival"),
+			ID: 63, Threads: 64, CTAs: 2, Ends: ends(hung), Rules: demands("deadlock-missing-arrival"),
 			Program: "CTA 1 never arrives and never exits",
 			Spec:    "deadlock", Silicon: "hang",
 			Run: func(l *Lane) {
@@ -59,7 +59,7 @@ func clusterRows() []Row {
 		},
 		{
 			// cluster-missing-wait is a warning.
-			ID: 64, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: rules(barrier.ClusterMissingWait), Values: all(1),
+			ID: 64, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: demands(barrier.ClusterMissingWait), Values: all(1),
 			Program: "both arrive, only CTA 0 waits",
 			Spec:    "ok in PTX; cooperative groups demand the wait", Silicon: "completes",
 			Run: func(l *Lane) {
@@ -93,7 +93,7 @@ func barrierRows() []Row {
 	})
 	return []Row{
 		{
-			ID: 70, Threads: 64, Ends: ends(hung), Rules: rules("deadlock-exited"),
+			ID: 70, Threads: 64, Ends: ends(hung), Rules: demands("deadlock-exited"),
 			Program: "cuda::barrier init(64): t5 returns without arriving, the rest arrive_and_wait",
 			Spec:    "deadlock", Silicon: "hang: exit does not count as an arrival",
 			Run: func(l *Lane) {
@@ -121,7 +121,7 @@ func barrierRows() []Row {
 			},
 		},
 		{
-			ID: 72, Threads: 32, Ends: ends(hung), Rules: rules("deadlock-count"),
+			ID: 72, Threads: 32, Ends: ends(hung), Rules: demands("deadlock-count"),
 			Program: "cuda::barrier init(64), 32 threads arrive_and_wait",
 			Spec:    "deadlock", Silicon: "hang",
 			Run: func(l *Lane) {
@@ -133,7 +133,7 @@ func barrierRows() []Row {
 		{
 			// With several warps one of them could complete the first phase
 			// by its two arrivals, and the row would be another.
-			ID: 73, Threads: 32, MaxScale: 1, Ends: ends(completed), Rules: rules(barrier.MbarStaleToken), Values: all(1),
+			ID: 73, Threads: 32, MaxScale: 1, Ends: ends(completed), Rules: demands(barrier.MbarStaleToken), Also: demands("mbar-reuse-before-wait"), Values: all(1),
 			Program: "k=arrive; arrive_and_wait x2; wait(k): a stale token",
 			Spec:    "UB", Silicon: "completes, silently",
 			Run: func(l *Lane) {

@@ -37,6 +37,9 @@ type Row struct {
 	// of a hang, or the misuse. Without any, it reports nothing of severity
 	// error.
 	Rules []barrier.Rule
+	// Also are errors that the program commits on the way, which may be
+	// reported beside those.
+	Also []barrier.Rule
 	// MaxScale is the largest Params.Scale at which the row still is what it
 	// is; 0 means any.
 	MaxScale int
@@ -176,7 +179,7 @@ const (
 
 func ends(o ...trace.Outcome) []trace.Outcome { return o }
 
-func rules(r ...barrier.Rule) []barrier.Rule { return r }
+func demands(r ...barrier.Rule) []barrier.Rule { return r }
 
 // Rows is the table.
 func Rows() []Row {

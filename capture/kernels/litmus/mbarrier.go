@@ -16,7 +16,7 @@ func mbarrierRows() []Row {
 			},
 		},
 		{
-			ID: 17, Threads: 1, Ends: ends(completed), Rules: rules(barrier.MbarStaleToken), Values: notes(0, 1, 0, 1, 1, 1, 1, 0),
+			ID: 17, Threads: 1, Ends: ends(completed), Rules: demands(barrier.MbarStaleToken), Also: demands("mbar-reuse-before-wait"), Values: notes(0, 1, 0, 1, 1, 1, 1, 0),
 			Program: "init(1); a=arrive, b=arrive (phase 2 now): test(a), test(b), parity 0, parity 1; c=arrive: test(a), test(c), parity 0, 1",
 			Spec:    "test(a) is UB: two phases behind", Silicon: "false, true, false, true; true, true, true, false: an old token ALIASES",
 			Run: func(l *Lane) {
@@ -35,7 +35,7 @@ func mbarrierRows() []Row {
 			},
 		},
 		{
-			ID: 18, Threads: 1, Ends: ends(completed), Rules: rules(barrier.MbarNoCompleteComplete),
+			ID: 18, Threads: 1, Ends: ends(completed), Rules: demands(barrier.MbarNoCompleteComplete),
 			Program: "init(2); arrive.noComplete(2)",
 			Spec:    "UB (it completed the phase)", Silicon: "completes the phase; pending_count(token) = 2",
 			Run: func(l *Lane) {
@@ -48,7 +48,7 @@ func mbarrierRows() []Row {
 			Values: notes(1, 1, 2),
 		},
 		{
-			ID: 19, Threads: 1, Ends: ends(completed), Rules: rules(barrier.MbarReinit), Values: notes(0, 0, 1),
+			ID: 19, Threads: 1, Ends: ends(completed), Rules: demands(barrier.MbarReinit), Values: notes(0, 0, 1),
 			Program: "init(2), arrive, init(2) again, arrive, arrive",
 			Spec:    "UB (init over a live mbarrier)", Silicon: "starts over: completes after two more",
 			Run: func(l *Lane) {
@@ -63,7 +63,7 @@ func mbarrierRows() []Row {
 			},
 		},
 		{
-			ID: 20, Threads: 1, Ends: ends(failure), Rules: rules(barrier.MbarDropToZero),
+			ID: 20, Threads: 1, Ends: ends(failure), Rules: demands(barrier.MbarDropToZero),
 			Program: "init(1), arrive_drop (expected becomes 0), arrive (which of the two trapped was not told apart)",
 			Spec:    "UB", Silicon: "trap: launch failure",
 			Run: func(l *Lane) {
@@ -76,7 +76,7 @@ func mbarrierRows() []Row {
 			},
 		},
 		{
-			ID: 21, Threads: 1, Ends: ends(completed), Rules: rules(barrier.MbarAfterInval), Values: notes(1, 1),
+			ID: 21, Threads: 1, Ends: ends(completed), Rules: demands(barrier.MbarAfterInval), Values: notes(1, 1),
 			Program: "init(1), inval, arrive",
 			Spec:    "UB", Silicon: "no trap, test true",
 			Run: func(l *Lane) {
@@ -117,7 +117,7 @@ func mbarrierRows() []Row {
 			},
 		},
 		{
-			ID: 24, Threads: 1, Ends: ends(failure), Rules: rules(barrier.MbarOverArrival),
+			ID: 24, Threads: 1, Ends: ends(failure), Rules: demands(barrier.MbarOverArrival),
 			Program: "init(3); arrive; arrive(2) (completes); arrive(5) (more than pending)",
 			Spec:    "UB", Silicon: "trap: launch failure",
 			Run: func(l *Lane) {

@@ -6,7 +6,7 @@ import "btrace/replay/barrier"
 func countRows() []Row {
 	return []Row{
 		{
-			ID: 2, Threads: 96, Ends: ends(hung), Rules: rules("deadlock-exited"),
+			ID: 2, Threads: 96, Ends: ends(hung), Rules: demands("deadlock-exited"),
 			Program: "w1 returns; others barrier.sync 1, 96 (explicit count)",
 			Spec:    "deadlock", Silicon: "hang: exit does NOT lower an explicit count",
 			Run: func(l *Lane) {
@@ -19,7 +19,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 37, Threads: 64, Ends: ends(hung), Rules: rules("deadlock-exited"),
+			ID: 37, Threads: 64, Ends: ends(hung), Rules: demands("deadlock-exited"),
 			Program: "w1 returns; w0 barrier.sync 1, 64",
 			Spec:    "deadlock", Silicon: "hang",
 			Run: func(l *Lane) {
@@ -32,7 +32,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 3, Threads: 96, Ends: ends(hung), Rules: rules("deadlock-count"),
+			ID: 3, Threads: 96, Ends: ends(hung), Rules: demands("deadlock-count"),
 			Program: "all barrier.sync 1, 64",
 			Spec:    "deadlock: 2 warps complete, the third starts a new phase", Silicon: "hang",
 			Run: func(l *Lane) {
@@ -41,7 +41,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 5, Threads: 64, Ends: ends(illegal), Rules: rules(barrier.BarCountMismatch),
+			ID: 5, Threads: 64, Ends: ends(illegal), Rules: demands(barrier.BarCountMismatch), Also: demands(barrier.BarCountExceedsCTA),
 			Program: "w0 sync 1, 64, w1 sync 1, 96",
 			Spec:    "UB (counts differ in one phase)", Silicon: "trap: illegal instruction",
 			Run: func(l *Lane) {
@@ -54,7 +54,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 29, Threads: 64, Ends: ends(illegal), Rules: rules(barrier.BarCountMismatch),
+			ID: 29, Threads: 64, Ends: ends(illegal), Rules: demands(barrier.BarCountMismatch),
 			Program: "w0 bar.sync 1 (implicit, 64), w1 sync 1, 64",
 			Spec:    "unstated: report as bar-count-mismatch", Silicon: "trap: illegal instruction (implicit and explicit do not mix)",
 			Run: func(l *Lane) {
@@ -67,7 +67,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 30, Threads: 128, Ends: ends(illegal), Rules: rules(barrier.BarCountMismatch),
+			ID: 30, Threads: 128, Ends: ends(illegal), Rules: demands(barrier.BarCountMismatch),
 			Other: ends(completed), OtherWhy: "w1 and w2 are through and gone before w0 comes", Loose: true,
 			Program: "w0 bar.sync 1, w1-2 sync 1, 64, w3 returns",
 			Spec:    "UB", Silicon: "trap: illegal instruction",
@@ -84,7 +84,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 35, Threads: 96, Ends: ends(illegal), Rules: rules(barrier.BarCountMismatch),
+			ID: 35, Threads: 96, Ends: ends(illegal), Rules: demands(barrier.BarCountMismatch),
 			Other: ends(completed), OtherWhy: "w1 and w2 complete a phase before w0 comes",
 			Program: "w0 arrive 1, 96; w1, w2 sync 1, 64",
 			Spec:    "UB", Silicon: "trap: illegal instruction",
@@ -103,7 +103,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 6, Threads: 64, Ends: ends(illegal), Rules: rules(barrier.BarCountNotMultiple),
+			ID: 6, Threads: 64, Ends: ends(illegal), Rules: demands(barrier.BarCountNotMultiple),
 			Program: "barrier.sync 1, 48",
 			Spec:    "UB (not a multiple of 32)", Silicon: "trap: illegal instruction",
 			Run: func(l *Lane) {
@@ -112,7 +112,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 28, Threads: 64, Ends: ends(hung), Rules: rules("deadlock-count", barrier.BarCountExceedsCTA),
+			ID: 28, Threads: 64, Ends: ends(hung), Rules: demands("deadlock-count", barrier.BarCountExceedsCTA),
 			Program: "sync 1, 128",
 			Spec:    "deadlock", Silicon: "hang",
 			Run: func(l *Lane) {
@@ -121,7 +121,7 @@ func countRows() []Row {
 			},
 		},
 		{
-			ID: 31, Threads: 64, Ends: ends(illegal), Rules: rules(barrier.BarCountMissing),
+			ID: 31, Threads: 64, Ends: ends(illegal), Rules: demands(barrier.BarCountMissing),
 			Program: "barrier.arrive 1, 0 (count in a register)",
 			Spec:    "UB", Silicon: "trap: illegal instruction",
 			Run: func(l *Lane) {
@@ -181,7 +181,7 @@ func namedRows() []Row {
 			}),
 		},
 		{
-			ID: 4, Threads: 64, Ends: ends(hung), Rules: rules(barrier.BarOverrun),
+			ID: 4, Threads: 64, Ends: ends(hung), Rules: demands(barrier.BarOverrun),
 			Other: ends(completed), OtherWhy: "w1 syncs between the two arrives, or before them",
 			Program: "w0 barrier.arrive 1, 64 twice; w1 later barrier.sync 1, 64",
 			Spec:    "misuse (run-ahead)", Silicon: "hang: the two arrives completed a phase alone",
@@ -197,7 +197,7 @@ func namedRows() []Row {
 			},
 		},
 		{
-			ID: 40, Threads: 64, Ends: ends(completed), Rules: rules(barrier.BarOverrun), Values: all(1),
+			ID: 40, Threads: 64, Ends: ends(completed), Rules: demands(barrier.BarOverrun), Values: all(1),
 			Program: "w0 arrive 1,64 then sync 1,64; w1 does neither",
 			Spec:    "misuse", Silicon: "completes: w0 satisfied its own barrier",
 			Run: func(l *Lane) {
@@ -243,7 +243,7 @@ func namedRows() []Row {
 			Values: each(func(_ Params, w, _, _ int) int32 { return int32(1 - w) }),
 		},
 		{
-			ID: 7, Threads: 64, Ends: ends(completed), Rules: rules(barrier.BarIDRange), Values: all(1),
+			ID: 7, Threads: 64, Ends: ends(completed), Rules: demands(barrier.BarIDRange), Values: all(1),
 			Program: "barrier.sync 16, 64 (id in a register)",
 			Spec:    "UB (id out of range)", Silicon: "completes, silently",
 			Run: func(l *Lane) {
@@ -252,7 +252,7 @@ func namedRows() []Row {
 			},
 		},
 		{
-			ID: 39, Threads: 64, Ends: ends(hung), Rules: rules("deadlock-cycle"),
+			ID: 39, Threads: 64, Ends: ends(hung), Rules: demands("deadlock-cycle"),
 			Program: "w0 sync 1,64; sync 2,64, w1 sync 2,64; sync 1,64",
 			Spec:    "deadlock (cycle)", Silicon: "hang",
 			Run: func(l *Lane) {
@@ -328,7 +328,7 @@ func reductionRows() []Row {
 			},
 		},
 		{
-			ID: 10, Threads: 64, Ends: ends(illegal), Rules: rules(barrier.BarRedMixed),
+			ID: 10, Threads: 64, Ends: ends(illegal), Rules: demands(barrier.BarRedMixed),
 			Program: "w0 sync 1, 64, w1 red.popc 1, 64",
 			Spec:    "UB (mixed)", Silicon: "trap: illegal instruction",
 			Run: func(l *Lane) {

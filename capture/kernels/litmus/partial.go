@@ -27,7 +27,7 @@ func partialRows() []Row {
 			Values: each(func(_ Params, _, t, _ int) int32 { return int32(2 - t%2) }),
 		},
 		{
-			ID: 42, Threads: 64, Ends: ends(completed, hung), Rules: rules(barrier.BarDivergent),
+			ID: 42, Threads: 64, Ends: ends(completed, hung), Rules: demands(barrier.BarDivergent),
 			Program: "the same with bar.sync/__syncthreads (aligned), real divergence",
 			Spec:    "UB", Silicon: "hang, or completes where the compiler predicated the branch: both ends allowed",
 			Run: func(l *Lane) {
@@ -66,7 +66,7 @@ func partialRows() []Row {
 			},
 		},
 		{
-			ID: 34, Threads: 64, Ends: ends(hung), Rules: rules("deadlock-missing-arrival"),
+			ID: 34, Threads: 64, Ends: ends(hung), Rules: demands("deadlock-missing-arrival"),
 			Program: "one lane per warp barrier.sync 1, 64, the rest never exit",
 			Spec:    "deadlock", Silicon: "hang",
 			Run: func(l *Lane) {
@@ -107,7 +107,7 @@ func partialRows() []Row {
 			},
 		},
 		{
-			ID: 27, Threads: 32, Ends: ends(hung), Rules: rules("syncwarp-missing-lane"),
+			ID: 27, Threads: 32, Ends: ends(hung), Rules: demands("syncwarp-missing-lane"),
 			Program: "lanes 0-15 __syncwarp(0x1ffff), lane 16 never comes",
 			Spec:    "deadlock", Silicon: "hang",
 			Run: func(l *Lane) {
