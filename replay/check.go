@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"btrace/replay/barrier"
-	"btrace/replay/diagnose"
 	"btrace/replay/rules"
 	"btrace/trace"
 )
@@ -108,16 +106,16 @@ type run struct {
 
 // worker replays the scopes that fall to it.
 type worker struct {
-	r         *run
-	n, of     uint32
-	scopes    map[uint32]*scope
-	finished  map[uint32]bool
-	counts    Counts
-	done      []*scope // finished scopes with findings
-	sketch    *sketch  // its part of the picture; nil for none
-	stay      bool     // scopes stay when they are over: their state is wanted
-	explained bool
-	odd       map[string]bool
+	r             *run
+	n, of         uint32
+	scopes        map[uint32]*scope
+	finished      map[uint32]bool
+	counts        Counts
+	done          []*scope // finished scopes with findings
+	sketch        *sketch  // its part of the picture; nil for none
+	stay          bool     // scopes stay when they are over: their state is wanted
+	explained     bool
+	strange, late oddity // events that the launch cannot have; events after the end of their scope
 }
 
 func newRun(src Source, l trace.Launch, opt Options) (*run, error) {
@@ -189,7 +187,7 @@ func (r *run) all(ctx context.Context) error {
 func (r *run) start(n int) {
 	for i := range n {
 		w := &worker{
-			r: r, n: uint32(i), of: uint32(n), scopes: make(map[uint32]*scope), finished: make(map[uint32]bool), odd: make(map[string]bool),
+			r: r, n: uint32(i), of: uint32(n), scopes: make(map[uint32]*scope), finished: make(map[uint32]bool),
 		}
 		if r.draw != nil {
 			w.sketch = r.draw.sketch()
@@ -241,20 +239,25 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 		}
 		op := &ops[b.Op[i]]
 		if uint64(cta) >= w.r.ctas || b.Warp[i] >= w.r.warps {
-			w.strange(b, i, op)
+			w.skip(b, i, op, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", w.r.ctas, w.r.warps))
+			continue
+		}
+		lanes := op.Lanes & w.r.masks[b.Warp[i]]
+		if lanes == 0 {
+			w.skip(b, i, op, &w.strange, "of lanes that the warp does not have")
 			continue
 		}
 		s := w.scopes[index]
 		if s == nil {
 			if w.finished[index] {
-				w.late(op)
+				w.skip(b, i, op, &w.late, "after all lanes of its CTA had exited")
 				continue
 			}
 			s = w.newScope(index)
 		}
 		r := row{
 			time: b.Time[i], op: op, num: b.First + uint64(i), cta: cta, warp: b.Warp[i], seq: b.Seq[i],
-			lanes: op.Lanes & w.r.masks[b.Warp[i]],
+			lanes: lanes,
 		}
 		if has := op.Has; has&rowFields != 0 {
 			if has.Has(trace.FieldPred) {
@@ -315,26 +318,36 @@ func (w *worker) keep(s *scope) {
 	}
 }
 
-// late counts an event of a scope of which all lanes have exited.
-func (w *worker) late(op *trace.Op) {
-	if op.Kind == trace.KindMark || op.Kind == trace.KindGap {
-		return
-	}
-	w.counts.WarpEvents++
-	w.counts.ThreadEvents += uint64(popcount(op.Lanes))
-	w.odd["an event comes after all lanes of its CTA have exited"] = true
+// oddity is the first of the events that cannot be of the launch.
+type oddity struct {
+	num uint64 // its row
+	x   Finding
+	n   int
 }
 
-// strange notes an event that names what the launch does not have.
-func (w *worker) strange(b *trace.Block, i int, op *trace.Op) {
-	if op.Kind == trace.KindMark || op.Kind == trace.KindGap {
+// note keeps the first of the kind and counts the others.
+func (o *oddity) note(num uint64, x Finding, n int) {
+	if o.n == 0 || num < o.num {
+		o.num, o.x = num, x
+	}
+	o.n += n
+}
+
+// skip counts an event that is not replayed, and says why.
+func (w *worker) skip(b *trace.Block, i int, op *trace.Op, o *oddity, why string) {
+	switch op.Kind {
+	case trace.KindMark:
 		return
+	case trace.KindGap:
+	default:
+		w.counts.WarpEvents++
+		w.counts.ThreadEvents += uint64(popcount(op.Lanes))
 	}
-	w.counts.WarpEvents++
-	w.counts.ThreadEvents += uint64(popcount(op.Lanes))
-	if len(w.odd) < 8 {
-		w.odd[fmt.Sprintf("an event is of CTA %d, warp %d, where the launch has %d CTAs of %d warps", b.CTA[i], b.Warp[i], w.r.ctas, w.r.warps)] = true
-	}
+	o.note(b.First+uint64(i), Finding{
+		Rule: rules.TraceGap, BarrierRef: BarrierRef{CTA: b.CTA[i]}, Time: b.Time[i], Location: Location{File: op.File, Line: op.Line, PC: op.PC},
+		Events:  []EventRef{{CTA: b.CTA[i], Warp: b.Warp[i], Seq: b.Seq[i]}},
+		Message: fmt.Sprintf("CTA %d, warp %d has an event (%s) %s", b.CTA[i], b.Warp[i], op.Kind, why),
+	}, 1)
 }
 
 // finish ends all scopes.
@@ -353,136 +366,4 @@ func (r *run) finish() {
 		})
 	}
 	wg.Wait()
-}
-
-// report puts the parts together.
-func (r *run) report() (LaunchReport, []Finding) {
-	lr := LaunchReport{Launch: r.launch, Verdict: Clean}
-	incomplete := false
-	note := func(rule barrier.Rule, msg string) {
-		incomplete = true
-		r.found.add(Finding{Rule: rule, Message: msg})
-	}
-	if r.refuse != "" {
-		note(rules.TraceGap, r.refuse)
-	}
-	if r.mute {
-		note(rules.TraceGap, "part of the file is damaged: nothing is claimed that rests on an event being absent")
-	}
-	explained := false
-	var open []*scope
-	var list []Finding
-	for _, w := range r.workers {
-		for _, s := range w.scopes {
-			explained = explained || s.explained
-			if s.exited < uint64(s.size)*uint64(s.threads) {
-				open = append(open, s)
-			}
-			lr.Counts.add(s.counts)
-			list = append(list, s.findings.values()...)
-			incomplete = incomplete || s.findings.incomplete
-		}
-		lr.Counts.add(w.counts)
-		explained = explained || w.explained
-		for _, s := range w.done {
-			list = append(list, s.findings.values()...)
-			incomplete = incomplete || s.findings.incomplete
-		}
-		for msg := range w.odd {
-			note(rules.TraceGap, msg)
-		}
-	}
-	slices.SortFunc(open, func(a, b *scope) int { return int(int64(a.first) - int64(b.first)) })
-	r.ending(open, explained, list, note)
-	if missing := r.unseen(); missing != "" {
-		incomplete = true
-	}
-	list = sorted(append(list, r.found.values()...))
-	for _, f := range list {
-		switch {
-		case f.Severity != rules.Error:
-		case f.Root:
-			lr.Verdict = Deadlock
-		case lr.Verdict == Clean:
-			lr.Verdict = Violation
-		}
-	}
-	if lr.Verdict == Clean && incomplete {
-		lr.Verdict = Incomplete
-	}
-	return lr, list
-}
-
-// ending files what the end of the recording means for lanes that are still
-// there.
-func (r *run) ending(open []*scope, explained bool, list []Finding, note func(barrier.Rule, string)) {
-	if reason, trapped := r.launch.Outcome.Trap(); trapped && !explained && !r.cut && !slices.ContainsFunc(list, func(f Finding) bool { return f.Rule == rules.TrapUnexplained }) {
-		r.found.add(Finding{Rule: rules.TrapUnexplained, Message: "the launch trapped (" + reason + "), and no rule explains it"})
-	}
-	if r.cut {
-		note(rules.TraceTruncated, "the recording is cut: what came after is not known, and no hang is claimed")
-		return
-	}
-	if _, trapped := r.launch.Outcome.Trap(); trapped || len(open) == 0 || !r.launch.Sees(trace.FamilyExit) || r.mute {
-		return
-	}
-	rooted := slices.ContainsFunc(list, func(f Finding) bool { return f.Root })
-	var running []Lanes
-	var last int64
-	for _, s := range open {
-		for _, c := range s.sortedCTAs() {
-			for _, w := range c.warps {
-				if w.live != 0 {
-					running = append(running, Lanes{CTA: c.id, Warp: w.id, Mask: w.live})
-				}
-				for _, st := range w.strands {
-					last = max(last, st.since)
-				}
-			}
-		}
-		if s.trap != "" || s.mute {
-			rooted = true
-		}
-	}
-	if rooted || len(running) == 0 {
-		return
-	}
-	switch r.launch.Outcome {
-	case trace.OutcomeHung:
-		r.found.add(diagnose.Unexplained(&r.launch, running, last))
-	case trace.OutcomeCompleted:
-		note(rules.TraceGap, fmt.Sprintf("the launch completed, but no exit of %s was recorded", someThreads(running, &r.launch)))
-	default:
-		note(rules.TraceTruncated, fmt.Sprintf("the recording ends while %s had not exited, and does not say how the launch ended", someThreads(running, &r.launch)))
-	}
-}
-
-// someThreads names a few of many lanes.
-func someThreads(ls []Lanes, l *trace.Launch) string {
-	const most = 4
-	names := rules.Threads(ls[:min(len(ls), most)], ls[0].CTA, l)
-	text := names[0]
-	for _, n := range names[1:] {
-		text += ", " + n
-	}
-	if len(ls) > most {
-		text += fmt.Sprintf(" and %d more warps", len(ls)-most)
-	}
-	return text
-}
-
-// unseen is a family without which no verdict is whole, and that the recorder
-// does not observe.
-func (r *run) unseen() trace.Family {
-	need := []trace.Family{trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar}
-	if r.launch.ClusterSize() > 1 {
-		need = append(need, trace.FamilyCluster)
-	}
-	for _, f := range need {
-		if !r.launch.Sees(f) {
-			r.found.add(Finding{Rule: rules.TraceGap, Message: fmt.Sprintf("the recorder does not observe %q events: of those no absence is claimed", string(f))})
-			return f
-		}
-	}
-	return ""
 }

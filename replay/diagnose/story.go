@@ -324,9 +324,13 @@ func ExitWithoutArrive(root *rules.Finding) (rules.Finding, bool) {
 // nothing in it is stuck.
 func Unexplained(l *trace.Launch, running []rules.Lanes, time int64) rules.Finding {
 	t := teller{l, &Stuck{}}
+	left := "every recorded lane has exited"
+	if len(running) > 0 {
+		left = areList(t, running) + " still running"
+	}
 	return rules.Finding{
 		Rule: rules.HangUnexplained, Severity: rules.Error, Root: true, Launch: l.ID, Threads: running, Time: time,
-		Message: fmt.Sprintf("the launch hung, but no recorded barrier is stuck: %s still running", areList(t, running)),
+		Message: fmt.Sprintf("the launch hung, but no recorded barrier is stuck: %s", left),
 		Hint:    "look at what the running lanes poll: a flag, an atomic, another kernel",
 	}
 }
