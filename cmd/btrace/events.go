@@ -43,7 +43,7 @@ func newEvents() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, closeTrace, err := openTrace(cmd, args[0])
+			r, closeTrace, err := openTrace(cmd, args[0], nil)
 			if err != nil {
 				return err
 			}

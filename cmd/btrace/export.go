@@ -22,7 +22,7 @@ func newExport() *cobra.Command {
 			if to != "ndjson" {
 				return fmt.Errorf("unknown form %q: --to takes ndjson", to)
 			}
-			r, closeTrace, err := openTrace(cmd, args[0])
+			r, closeTrace, err := openTrace(cmd, args[0], nil)
 			if err != nil {
 				return err
 			}

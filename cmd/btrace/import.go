@@ -39,6 +39,7 @@ trace. "-" stands for standard input and output.`,
 
 func importFile(cmd *cobra.Command, in, out string) error {
 	var src io.Reader = cmd.InOrStdin()
+	size := int64(0)
 	if in == "-" {
 		in = "standard input"
 	} else {
@@ -50,12 +51,17 @@ func importFile(cmd *cobra.Command, in, out string) error {
 			return err
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil {
+			size = info.Size()
+		}
 		src = f
 	}
 	return writeTrace(cmd, out, trace.Options{}, func(ctx context.Context, w *trace.Writer) error {
-		p := newProgress(ctx, src, cmd.ErrOrStderr(), "import")
-		defer p.clear()
-		if err := trace.ImportNDJSON(p, w); err != nil {
+		m := newMeter(cmd.ErrOrStderr(), "importing "+in, size)
+		defer m.stop()
+		lines := m.stream(ctx, src)
+		defer lines.Close()
+		if err := trace.ImportNDJSON(lines, w); err != nil {
 			return fmt.Errorf("%s: %w", in, err)
 		}
 		return nil

@@ -23,7 +23,9 @@ func newInfo() *cobra.Command {
 			if err := oneOf("--format", form, "text", "json"); err != nil {
 				return err
 			}
-			r, closeTrace, err := openTrace(cmd, args[0])
+			m := newMeter(cmd.ErrOrStderr(), "reading "+args[0], 0)
+			defer m.stop()
+			r, closeTrace, err := openTrace(cmd, args[0], m)
 			if err != nil {
 				return err
 			}
@@ -32,6 +34,7 @@ func newInfo() *cobra.Command {
 			if err := r.Verify(cmd.Context()); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
+			m.stop()
 			info := newFileInfo(args[0], r)
 			if form == "json" {
 				return info.writeJSON(cmd.OutOrStdout())

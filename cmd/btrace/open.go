@@ -13,42 +13,60 @@ import (
 )
 
 // openTrace opens a trace file; "-" is standard input. The errors say what to
-// do about the commonest mistakes.
-func openTrace(cmd *cobra.Command, path string) (*trace.Reader, func(), error) {
+// do about the commonest mistakes. The meter, if there is one, counts what is
+// read.
+func openTrace(cmd *cobra.Command, path string, m *meter) (*trace.Reader, func(), error) {
 	if path == "-" {
-		return spooled(cmd.InOrStdin())
+		return spooled(cmd)
 	}
 	if err := readable(path); err != nil {
 		return nil, nil, err
 	}
-	r, err := trace.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
+		return nil, nil, err
+	}
+	r, err := readTrace(f, m)
+	if err != nil {
+		f.Close()
 		return nil, nil, openError(path, err)
 	}
-	return r, func() { r.Close() }, nil
+	return r, func() { f.Close() }, nil
+}
+
+func readTrace(f *os.File, m *meter) (*trace.Reader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return trace.NewReader(f, info.Size())
+	}
+	return trace.NewReader(m.readerAt(f), info.Size())
 }
 
 // spooled reads a trace that does not lie in a file: readers seek.
-func spooled(stdin io.Reader) (*trace.Reader, func(), error) {
+func spooled(cmd *cobra.Command) (*trace.Reader, func(), error) {
 	f, err := os.CreateTemp("", "btrace-stdin-*.zst")
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep standard input: %w", err)
 	}
 	remove := func() { f.Close(); os.Remove(f.Name()) }
-	n, err := io.Copy(f, stdin)
+	in := newMeter(io.Discard, "", 0).stream(cmd.Context(), cmd.InOrStdin())
+	n, err := io.Copy(f, in)
+	in.Close()
 	if err == nil && n == 0 {
 		err = errors.New("is empty")
 	}
+	var r *trace.Reader
+	if err == nil {
+		r, err = readTrace(f, nil)
+	}
 	if err != nil {
 		remove()
 		return nil, nil, fmt.Errorf("standard input: %w", err)
 	}
-	r, err := trace.Open(f.Name())
-	if err != nil {
-		remove()
-		return nil, nil, fmt.Errorf("standard input: %w", err)
-	}
-	return r, func() { r.Close(); remove() }, nil
+	return r, remove, nil
 }
 
 // readable finds what no format can be read from.

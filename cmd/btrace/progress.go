@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/term"
+
+	"btrace/trace/plain"
 )
 
 // isTerminal reports whether a stream is a terminal.
@@ -16,55 +19,91 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// progress counts what is read of a source, and shows it on a terminal while
-// that takes long. It ends with the context.
-type progress struct {
-	ctx    context.Context
-	r      io.Reader
-	out    io.Writer // nil: show nothing
-	what   string
-	size   int64 // 0: unknown
-	done   int64
-	next   time.Time
-	showed bool
+// meter counts the bytes that a command has read, and shows them on a
+// terminal once the command takes longer than people like to wait for
+// without a word.
+type meter struct {
+	read      atomic.Int64
+	out       io.Writer
+	what      string
+	size      int64         // of what is read once; 0 = unknown, or read several times
+	quit, end chan struct{} // nil where there is no terminal
 }
 
-// newProgress wraps the reader; it shows on out if that is a terminal.
-func newProgress(ctx context.Context, r io.Reader, out io.Writer, what string) *progress {
-	p := &progress{ctx: ctx, r: r, what: what, next: time.Now().Add(time.Second)}
+// newMeter starts counting; the command calls stop before it prints.
+func newMeter(out io.Writer, what string, size int64) *meter {
+	m := &meter{out: out, what: what, size: size}
 	if isTerminal(out) {
-		p.out = out
+		m.quit, m.end = make(chan struct{}), make(chan struct{})
+		go m.show()
 	}
-	if f, ok := r.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			p.size = info.Size()
-		}
-	}
-	return p
+	return m
 }
 
-// Read reads and counts.
-func (p *progress) Read(b []byte) (int, error) {
-	if err := p.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err := p.r.Read(b)
-	p.done += int64(n)
-	if p.out != nil && time.Now().After(p.next) {
-		p.next = time.Now().Add(200 * time.Millisecond)
-		p.showed = true
-		if p.size > 0 {
-			fmt.Fprintf(p.out, "\r%s: %3d%%", p.what, 100*p.done/p.size)
-		} else {
-			fmt.Fprintf(p.out, "\r%s: %d MB", p.what, p.done>>20)
+func (m *meter) show() {
+	defer close(m.end)
+	wait := time.NewTimer(time.Second)
+	defer wait.Stop()
+	for {
+		select {
+		case <-m.quit:
+			fmt.Fprint(m.out, "\r\x1b[K")
+			return
+		case <-wait.C:
+			wait.Reset(200 * time.Millisecond)
+			n := m.read.Load()
+			if m.size > 0 {
+				fmt.Fprintf(m.out, "\r%s: %d%%", plain.Text(m.what), 100*n/m.size)
+			} else {
+				fmt.Fprintf(m.out, "\r%s: %d MB read", plain.Text(m.what), n>>20)
+			}
 		}
 	}
+}
+
+// stop ends the display and removes it.
+func (m *meter) stop() {
+	if m.quit != nil {
+		close(m.quit)
+		<-m.end
+		m.quit = nil
+	}
+}
+
+// readerAt counts what is read of r.
+func (m *meter) readerAt(r io.ReaderAt) io.ReaderAt { return countedAt{r, m} }
+
+type countedAt struct {
+	r io.ReaderAt
+	m *meter
+}
+
+func (c countedAt) ReadAt(b []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(b, off)
+	c.m.read.Add(int64(n))
 	return n, err
 }
 
-// clear removes what was shown.
-func (p *progress) clear() {
-	if p.showed {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
+// stream counts what is read of r, and makes reading end with the context:
+// a read of a terminal or a pipe cannot be interrupted, so it is left behind.
+// The caller closes the stream.
+func (m *meter) stream(ctx context.Context, r io.Reader) io.ReadCloser {
+	pr, pw := io.Pipe()
+	go func() {
+		_, err := io.Copy(pw, r)
+		pw.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
+	return &counted{pr, m}
+}
+
+type counted struct {
+	*io.PipeReader
+	m *meter
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.PipeReader.Read(b)
+	c.m.read.Add(int64(n))
+	return n, err
 }

@@ -30,7 +30,7 @@ func newState() *cobra.Command {
 					return err
 				}
 			}
-			r, closeTrace, err := openTrace(cmd, args[0])
+			r, closeTrace, err := openTrace(cmd, args[0], nil)
 			if err != nil {
 				return err
 			}

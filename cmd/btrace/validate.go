@@ -61,7 +61,9 @@ Exit code, the first that holds for any of the files:
 
 // check replays one file.
 func check(cmd *cobra.Command, name string) report.File {
-	r, closeTrace, err := openTrace(cmd, name)
+	m := newMeter(cmd.ErrOrStderr(), "checking "+name, 0)
+	defer m.stop()
+	r, closeTrace, err := openTrace(cmd, name, m)
 	if err != nil {
 		return report.File{Name: name, Err: err}
 	}

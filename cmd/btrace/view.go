@@ -41,7 +41,7 @@ of --keys, one a line, and writes the last screen as plain text.`,
 			case !script && !(isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout())):
 				return fmt.Errorf("view needs a terminal: give --dump FILE to write a screen as text, or use `btrace info %s`", args[0])
 			}
-			r, closeTrace, err := openTrace(cmd, args[0])
+			r, closeTrace, err := openTrace(cmd, args[0], nil)
 			if err != nil {
 				return err
 			}
