@@ -105,21 +105,21 @@ func stories() map[string]func(*session) {
 		"barrier-up":   func(s *session) { s.press("tab").shows("━ barriers").press("up").at("mbar:0x1400") },
 		"barrier-down": func(s *session) { s.press("tab", "down").at("bar:0").shows("▶bar:0", "barrier bar:0 of CTA 0") },
 		"finding-up": func(s *session) {
-			findings(s).press("down", "up").shows("▶✗ root deadlock-count mbar:0x1420 #0", "✗ error, the root of the hang at 16.384 µs")
+			findings(s).press("down", "up").shows("▶✗ root deadlock-count mbar:0x1420 #0", "✗ error, root of the hang at 16.384 µs")
 		},
 		"finding-down": func(s *session) {
-			findings(s).press("down").shows("✗ error, the root of the hang at 16.896 µs").at("cta0/w0")
+			findings(s).press("down").shows("✗ error, root of the hang at 16.896 µs").at("cta0/w0")
 		},
 		"findings-page-up": func(s *session) {
-			findings(s).press("pgdown", "pgup").shows("✗ error, the root of the hang at 16.384 µs")
+			findings(s).press("pgdown", "pgup").shows("✗ error, root of the hang at 16.384 µs")
 		},
-		"findings-page-down": func(s *session) { findings(s).press("pgdown").shows("✗ error, the root of the hang at 17.408 µs") },
+		"findings-page-down": func(s *session) { findings(s).press("pgdown").shows("✗ error, root of the hang at 17.408 µs") },
 		"finding-show":       func(s *session) { findings(s).press("down", "enter").at("16.896 µs  cta1/w0") },
 		"scroll-up": func(s *session) {
-			story(s).press("down", "down", "up").hides("✗ error, the root").shows("mbar:0x1420 expects")
+			story(s).press("down", "down", "up").hides("✗ error, root").shows("mbar:0x1420 expects")
 		},
-		"scroll-down":      func(s *session) { story(s).press("down").hides("✗ error, the root").shows("mbar:0x1420 expects") },
-		"scroll-page-up":   func(s *session) { story(s).press("pgdown", "pgup").shows("✗ error, the root") },
+		"scroll-down":      func(s *session) { story(s).press("down").hides("✗ error, root").shows("mbar:0x1420 expects") },
+		"scroll-page-up":   func(s *session) { story(s).press("pgdown", "pgup").shows("✗ error, root") },
 		"scroll-page-down": func(s *session) { story(s).press("pgdown", "pgdown").shows("behind", "16.448 µs").hides(" more") },
 
 		"left":       func(s *session) { s.press("left").at("15.998 µs") },

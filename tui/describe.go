@@ -71,11 +71,12 @@ func barrierText(b replay.BarrierRef, cta uint32) string {
 	return rules.InCTA(b.CTA, cta) + s
 }
 
-// siteText names a place in the source; empty if it is not known.
-func siteText(l replay.Location) string {
-	var s string
-	if l.File != "" {
-		s = l.File
+// siteText names a place in the source, in the launch's program where no file
+// is named; empty if it is not known.
+func (m *model) siteText(l replay.Location) string {
+	s := l.File
+	if s == "" && l.Line > 0 {
+		s = m.current().Program
 	}
 	if l.Line > 0 {
 		if s == "" {
@@ -92,13 +93,13 @@ func siteText(l replay.Location) string {
 }
 
 // strandText says what lanes are doing.
-func strandText(s replay.Strand) string {
+func (m *model) strandText(s replay.Strand) string {
 	text := s.Activity.String()
 	if s.On.Barrier.Kind != trace.BarrierNone {
 		text += " " + s.On.Barrier.String() + " #" + strconv.FormatUint(s.On.Phase, 10)
 	}
 	text += " since " + report.Time(s.Since)
-	if at := siteText(s.Location); at != "" {
+	if at := m.siteText(s.Location); at != "" {
 		text += " at " + at
 	}
 	return text

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -284,6 +285,34 @@ func TestReportComesLater(t *testing.T) {
 
 	cfg.LoadReport = func(context.Context) (*replay.Report, error) { return nil, errors.New("no memory") }
 	open(t, cfg, 120, 40).shows("verdict: no memory", "? unknown")
+}
+
+// Where a report is to come, the timeline is not asked for its findings, which
+// may cost a replay; where none is, it is asked outside the frame, last of all.
+func TestFindingsAreAskedForLast(t *testing.T) {
+	f := pipeline(1, true)
+	var asked []string
+	f.hook = func(_ context.Context, what string) error {
+		asked = append(asked, what)
+		return nil
+	}
+	cfg := timelines(f)
+	cfg.LoadReport = func(context.Context) (*replay.Report, error) { return reportOf(replay.Deadlock, f), nil }
+	open(t, cfg, 120, 40).shows("✗ deadlock")
+	if slices.Contains(asked, "findings") {
+		t.Error("the timeline is asked for findings although a report came")
+	}
+	asked = nil
+	cfg.LoadReport = nil
+	s := open(t, cfg, 120, 40).shows("✗ deadlock").at("16.384 µs  cta0/w0")
+	if n := slices.Index(asked, "findings"); n < 5 {
+		t.Errorf("the findings are question %d of %v", n, asked)
+	}
+	asked = nil
+	s.press("n", "n", "right").m.draw()
+	if slices.Contains(asked, "findings") {
+		t.Error("the findings are asked for twice")
+	}
 }
 
 // A trace with several launches opens on the launch of the root finding;

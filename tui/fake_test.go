@@ -40,11 +40,15 @@ func (f *fake) ask(ctx context.Context, what string) error {
 	return nil
 }
 
-func (f *fake) Launch() trace.Launch       { return f.launch }
-func (f *fake) Span() (from, to int64)     { return f.from, f.to }
-func (f *fake) Rows() []replay.Row         { return f.rows }
-func (f *fake) Lanes() []replay.Lane       { return f.lanes }
-func (f *fake) Findings() []replay.Finding { return f.findings }
+func (f *fake) Launch() trace.Launch   { return f.launch }
+func (f *fake) Span() (from, to int64) { return f.from, f.to }
+func (f *fake) Rows() []replay.Row     { return f.rows }
+func (f *fake) Lanes() []replay.Lane   { return f.lanes }
+
+func (f *fake) Findings() []replay.Finding {
+	_ = f.ask(context.Background(), "findings")
+	return f.findings
+}
 
 // add records an event. Its sequence number follows from the order.
 func (f *fake) add(cta, warp uint32, t int64, lanes uint32, op trace.Op) {

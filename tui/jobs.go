@@ -23,6 +23,7 @@ const (
 	jobSeek
 	jobMoment
 	jobPicture
+	jobFindings
 )
 
 // job is one question to a timeline. It runs outside the program's loop and
@@ -111,12 +112,34 @@ func (m *model) pick() (job, bool) {
 		return j, true
 	}
 	if len(m.tree.all) == 0 {
-		return job{}, false
+		return m.findingsJob()
 	}
 	if key := m.momentKey(); !m.moments.has(key) {
 		return m.momentJob(key), true
 	}
-	return m.pictureJob()
+	if j, ok := m.pictureJob(); ok {
+		return j, true
+	}
+	return m.findingsJob()
+}
+
+// findingsJob asks the timeline for the findings, where no report is to come.
+// It may replay the launch for them: everything else goes first.
+func (m *model) findingsJob() (job, bool) {
+	if m.ownKnown || m.report != nil || m.cfg.LoadReport != nil {
+		return job{}, false
+	}
+	tl := m.tl
+	return job{kind: jobFindings, epoch: m.epoch, run: func(context.Context) func(*model) {
+		found := tl.Findings()
+		return func(m *model) {
+			m.own, m.ownKnown = found, true
+			m.lanes.add(found, m.current().ID)
+			if !m.moved {
+				m.openOnFinding()
+			}
+		}
+	}}, true
 }
 
 // openJob opens the launch on the screen.

@@ -47,11 +47,46 @@ type lanes struct {
 
 func newLanes(l trace.Launch, all []replay.Lane) *lanes {
 	s := &lanes{clustersOf(l), slices.Clone(all)}
+	s.sort()
+	return s
+}
+
+func (s *lanes) sort() {
 	slices.SortStableFunc(s.all, func(a, b replay.Lane) int {
 		return cmp.Or(cmp.Compare(s.clusters.of(a.CTA), s.clusters.of(b.CTA)),
 			laneID{a.CTA, a.Barrier}.compare(laneID{b.CTA, b.Barrier}))
 	})
-	return s
+}
+
+// add puts in the barriers that findings name and the timeline does not list:
+// one that is waited for and that nobody has ever arrived on, say.
+func (s *lanes) add(findings []replay.Finding, launch uint32) {
+	known := make(map[laneID]bool, len(s.all))
+	for _, l := range s.all {
+		known[laneID{l.CTA, l.Barrier}] = true
+	}
+	before := len(s.all)
+	note := func(b replay.BarrierRef) {
+		id := laneID{b.CTA, b.Barrier}
+		if !id.none() && !known[id] {
+			known[id] = true
+			s.all = append(s.all, replay.Lane{CTA: b.CTA, Barrier: b.Barrier})
+		}
+	}
+	for i := range findings {
+		if f := &findings[i]; f.Launch == launch {
+			note(f.BarrierRef)
+			for _, b := range f.Cycle {
+				note(b)
+			}
+			for _, w := range f.Behind {
+				note(w.BarrierRef)
+			}
+		}
+	}
+	if len(s.all) > before {
+		s.sort()
+	}
 }
 
 // of are the barriers of a CTA's cluster.

@@ -69,6 +69,8 @@ type model struct {
 
 	// What has been loaded.
 	report    *replay.Report
+	own       []replay.Finding // of the launch, where there is no report
+	ownKnown  bool
 	reportErr error
 	reporting bool
 	cells     *store[rowID, replay.Cell]
@@ -116,6 +118,7 @@ func (m *model) setProfile(p colorprofile.Profile) {
 func (m *model) clearLaunch() {
 	m.epoch++
 	m.tl, m.openErr = nil, nil
+	m.own, m.ownKnown = nil, false
 	m.tree, m.lanes = newRows(nil), newLanes(trace.Launch{}, nil)
 	m.cells = newStore[rowID, replay.Cell](cellLimit)
 	m.phases = newStore[laneID, replay.Phase](phaseLimit)
@@ -177,7 +180,7 @@ func (m *model) arrange() {
 	m.layout = newLayout(layoutInput{
 		cols: m.cols, rows: m.rows, lanes: len(m.lanes.of(m.focus.row.cta)), lines: len(m.tree.flat),
 		findings: len(m.findings()), story: story,
-		source: m.cfg.SourceRoot != "" || m.cfg.ReadSource != nil,
+		source: m.sourceKnown(),
 		active: m.active, slots: m.slots, clusters: m.clusters.several(),
 	})
 	m.scrollRows()
@@ -195,15 +198,13 @@ func (m *model) current() trace.Launch {
 	return trace.Launch{}
 }
 
-// findings are those of the report, else those of the launch.
+// findings are those of the report, else those of the launch as far as they
+// are known.
 func (m *model) findings() []replay.Finding {
 	if m.report != nil {
 		return m.report.Findings
 	}
-	if m.tl != nil {
-		return m.tl.Findings()
-	}
-	return nil
+	return m.own
 }
 
 func (m *model) hasFindings() bool { return len(m.findings()) > 0 }

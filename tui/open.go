@@ -42,6 +42,7 @@ func (m *model) worst() int {
 func (m *model) opened() {
 	m.win = m.bounds.fit(m.track())
 	m.focus = focus{time: m.bounds.first}
+	m.lanes.add(m.findings(), m.current().ID)
 	if len(m.tree.flat) > 0 {
 		first := m.tree.flat[0] // a CTA; its first warp if that shows
 		if m.tree.open[first.cta] {
@@ -78,6 +79,9 @@ func (m *model) reported(r *replay.Report, err error) {
 	}
 	m.report = r
 	m.finding = -1
+	if m.tl != nil {
+		m.lanes.add(m.findings(), m.current().ID)
+	}
 	if m.moved {
 		return
 	}
@@ -182,6 +186,14 @@ func severity(s rules.Severity) uint8 {
 	return 0
 }
 
+// checking reports whether findings may still come.
+func (m *model) checking() bool {
+	if m.cfg.LoadReport != nil {
+		return m.reporting
+	}
+	return m.report == nil && !m.ownKnown && m.openErr == nil && len(m.cfg.Launches) > 0
+}
+
 // verdict is what the header says of the launch on the screen.
 func (m *model) verdict() (glyph rune, s style, text string) {
 	if m.report != nil {
@@ -202,10 +214,10 @@ func (m *model) verdict() (glyph rune, s style, text string) {
 	switch i := m.worst(); {
 	case len(m.cfg.Launches) == 0:
 		return glyphIncomplete, styleWarning, "no launch"
-	case m.reporting || m.tl == nil && m.openErr == nil:
-		return glyphLoading, styleDim, "checking"
 	case m.reportErr != nil || m.openErr != nil:
 		return glyphIncomplete, styleWarning, "unknown"
+	case m.checking():
+		return glyphLoading, styleDim, "checking"
 	case i < 0 && len(m.findings()) == 0:
 		return glyphIncomplete, styleDim, "no findings"
 	case i < 0:

@@ -96,7 +96,7 @@ func (m *model) paneTitle(p pane) string {
 		}
 	case paneSource:
 		if at := m.site(); at.File != "" {
-			return siteText(replay.Location{File: at.File, Line: at.Line})
+			return m.siteText(replay.Location{File: at.File, Line: at.Line})
 		}
 	}
 	return p.String()
@@ -162,7 +162,7 @@ func (m *model) statePage(p *page) {
 	if len(b.Waiting) > 0 {
 		p.wrap(text, "waiting ", m.lanesText(b.Waiting, b.CTA)+" ("+laneCount(b.Waiting)+")")
 	}
-	if at := siteText(b.Init); at != "" {
+	if at := m.siteText(b.Init); at != "" {
 		p.wrap(text, "init    ", at)
 	}
 }
@@ -216,7 +216,7 @@ func (m *model) eventPage(p *page) {
 		}
 		p.add(span{text | modFocus, head}, span{styleDim, fmt.Sprintf("  w%d, number %d", ev.Warp, ev.Seq)})
 		p.wrap(text, "at      ", report.Time(ev.Time)+" by "+m.lanesText([]replay.Lanes{{CTA: ev.CTA, Warp: ev.Warp, Mask: ev.Lanes}}, ev.CTA))
-		if at := siteText(m.eventSite(ev)); at != "" {
+		if at := m.siteText(m.eventSite(ev)); at != "" {
 			p.wrap(text, "source  ", at)
 		}
 		if s := operandsText(ev); s != "" {
@@ -241,7 +241,7 @@ func (m *model) eventPage(p *page) {
 			if !fresh {
 				st = styleDim
 			}
-			for i, l := range wrap(who+" "+strandText(s), p.width-2) {
+			for i, l := range wrap(who+" "+m.strandText(s), p.width-2) {
 				glyph := "  "
 				if i == 0 {
 					glyph = string(activityGlyph(replay.Cell{Activity: s.Activity})) + " "
@@ -257,7 +257,7 @@ func (m *model) drawFindings(c canvas) {
 	all := m.findings()
 	if len(all) == 0 {
 		text := "nothing was found"
-		if m.reporting || m.tl == nil && m.openErr == nil {
+		if m.checking() {
 			text = "checking"
 		}
 		c.text(1, 0, styleDim, text)

@@ -175,7 +175,7 @@ func (m *model) focusedLane() (replay.Lane, bool) {
 // begins.
 func (m *model) seekPhase(dir int) {
 	m.seek(func(m *model) job {
-		tl, t, b, hint := m.tl, m.focus.time, m.bounds, m.win.size()/4
+		tl, t, b, hint := m.tl, m.focus.time, m.bounds, min(m.win.size()/4, m.bounds.fit(1).size()/128)
 		lane, ok := m.focusedLane()
 		if !ok {
 			return saying("no barrier is focused: b chooses one")

@@ -44,10 +44,20 @@ func (m *model) site() replay.Location {
 			return at
 		}
 	}
+	var at replay.Location
 	if f := m.selected(); f != nil {
-		return f.Location
+		at = f.Location
 	}
-	return replay.Location{}
+	if at.File == "" && at.Line > 0 {
+		at.File = m.current().Program
+	}
+	return at
+}
+
+// sourceKnown reports whether there are lines to show.
+func (m *model) sourceKnown() bool {
+	f := m.sources.files[m.site().File]
+	return f != nil && f.err == nil
 }
 
 // loadSource asks for the file of the site, if it is to be shown and has not
@@ -204,7 +214,9 @@ func (m *model) drawSource(c canvas) {
 		c.text(1, 0, styleDim, "give a source root to see "+at.File)
 		return
 	case f.err != nil:
-		c.text(1, 0, styleDim, f.err.Error())
+		for i, l := range wrap(f.err.Error(), c.w-2) {
+			c.text(1, i, styleDim, l)
+		}
 		return
 	}
 	here := int(at.Line) - 1

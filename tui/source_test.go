@@ -86,14 +86,22 @@ func TestSourceIsShown(t *testing.T) {
 	}
 	s.press("home").shows("─ corpus.cu:322", "▶322 filler")
 
+	// A pane with nothing in it takes no room, but can be asked why.
+	source := func() *session {
+		s := open(t, cfg, 160, 60).hides("─ corpus.cu:343")
+		for s.m.active != paneSource {
+			s.press("tab")
+		}
+		return s
+	}
 	cfg.ReadSource = func(string) ([]byte, error) { return nil, errors.New("no permission") }
-	open(t, cfg, 160, 60).shows("no permission")
-	cfg.ReadSource = func(string) ([]byte, error) { return []byte("short\n"), nil }
-	open(t, cfg, 160, 60).shows("corpus.cu has only 2 lines")
+	source().shows("━ corpus.cu:343", "no permission")
 	cfg.ReadSource, cfg.SourceRoot = nil, t.TempDir()
-	open(t, cfg, 160, 60).shows("no corpus.cu under the source root")
+	source().shows("no corpus.cu under the source root")
 	cfg.SourceRoot = ""
 	open(t, cfg, 160, 60).hides("─ corpus.cu:343")
+	cfg.ReadSource = func(string) ([]byte, error) { return []byte("short\n"), nil }
+	open(t, cfg, 160, 60).shows("corpus.cu has only 2 lines")
 }
 
 func TestSourceIsScrolled(t *testing.T) {

@@ -42,14 +42,14 @@ func (m *model) tell(p *page, f *replay.Finding) {
 	sev := severity(f.Severity)
 	kind := string(f.Severity)
 	if f.Root {
-		kind += ", the root of the hang"
+		kind += ", root of the hang"
 	}
 	p.add(span{severityStyle(sev), string(severityGlyph(sev)) + " " + kind}, span{styleDim, " at " + report.Time(f.Time)})
 	p.wrap(styleBold, "", f.Message)
 	if f.More > 0 {
 		p.wrap(styleText, "", fmt.Sprintf("found %d more times at the same place", f.More))
 	}
-	if at := siteText(f.Location); at != "" {
+	if at := m.siteText(f.Location); at != "" {
 		p.wrap(styleText, "where   ", at)
 	}
 	if len(f.Threads) > 0 {
@@ -83,7 +83,7 @@ func (m *model) tell(p *page, f *replay.Finding) {
 		if w.Barrier.Kind != trace.BarrierNone {
 			text += " at " + barrierText(w.BarrierRef, cta)
 		}
-		if at := siteText(w.Location); at != "" {
+		if at := m.siteText(w.Location); at != "" {
 			text += ", " + at
 		}
 		p.wrap(styleText, "behind  ", text+", since "+report.Time(w.Since))

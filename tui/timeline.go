@@ -351,9 +351,11 @@ func (m *model) drawRow(c canvas, v visibleRow) {
 }
 
 // drawCells draws a row's picture. One of another window is stretched until
-// the right one arrives.
+// the right one arrives. What lasts for ever is drawn on after the last event.
 func (m *model) drawCells(track canvas, p *picture[replay.Cell], exact bool) {
 	row := track.row(0)
+	end := m.win.cell(m.bounds.last, len(row)) // of the last event
+	var last replay.Activity
 	for x := range row {
 		i := x
 		if !exact {
@@ -364,6 +366,11 @@ func (m *model) drawCells(track canvas, p *picture[replay.Cell], exact bool) {
 			}
 		}
 		c := p.data[i]
+		if c.Activity != replay.Absent {
+			last = c.Activity
+		} else if x > end && (last == replay.Hung || last == replay.Exited || last == replay.Trapped) {
+			c.Activity = last
+		}
 		if c.Severity > 0 {
 			row[x] = cell{track.g.glyph(severityGlyph(c.Severity)), severityStyle(c.Severity)}
 			continue
@@ -383,7 +390,7 @@ func (m *model) drawStrand(gutter, track canvas, s replay.Strand) {
 	for x := from; x <= min(at, n-1); x++ {
 		track.set(x, 0, st, activityGlyph(replay.Cell{Activity: s.Activity}))
 	}
-	text := strandText(s)
+	text := m.strandText(s)
 	w := utf8.RuneCountInString(text)
 	switch {
 	case at+2+w <= n:

@@ -1,0 +1,176 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"btrace/replay"
+	"btrace/replay/report"
+	"btrace/trace"
+)
+
+// recording is the configuration of a file of sample-traces.
+func recording(t *testing.T, name string) Config {
+	t.Helper()
+	r, err := trace.Open(filepath.Join("..", "sample-traces", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return Config{
+		Title: name, Launches: r.Launches(), SourceRoot: filepath.Join("..", "sample-traces"),
+		Open:       func(ctx context.Context, launch uint32) (replay.Timeline, error) { return replay.Open(ctx, r, launch) },
+		LoadReport: func(ctx context.Context) (*replay.Report, error) { return replay.Check(ctx, r, replay.Options{}) },
+	}
+}
+
+// A hang that a real H100 recorded opens on its root, with the story beside it
+// and the line that it waits at.
+func TestRecordedHangs(t *testing.T) {
+	for _, x := range []struct{ file, rule, barrier string }{
+		{"tma_pipeline_count.zst", "deadlock-count", "mbar:0x1420"},
+		{"tma_pipeline_bytes.zst", "deadlock-tx", "mbar:0x1410"},
+		{"hang_run_ahead.zst", "bar-overrun", "bar:1"},
+		{"hang_cross.zst", "deadlock-cycle", "bar:1"},
+		{"hang_mixed_cycle.zst", "deadlock-cycle", ""},
+	} {
+		t.Run(x.file, func(t *testing.T) {
+			s := open(t, recording(t, x.file), 120, 40)
+			s.shows("✗ deadlock", "hung", "▶✗ root "+x.rule+" "+x.barrier, "─ "+x.rule+" ─", "NVIDIA H100", "█", "▶")
+			if f := s.m.selected(); f == nil || !f.Root || s.m.focus.time != f.Time || s.m.focus.lane.barrier != f.Barrier {
+				t.Errorf("the focus is %+v, the finding %+v", s.m.focus, f)
+			}
+			if x.barrier != "" {
+				s.at(x.barrier)
+			}
+			// Every key leaves a screen, whatever the recording.
+			for _, c := range Commands() {
+				if c.Context == Everywhere && c.Name != "quit" {
+					s.press(c.Keys[0])
+					checkScreen(t, s.screen(), 120, 40)
+					if s.m.mode != modeNormal {
+						s.press("esc")
+					}
+				}
+			}
+		})
+	}
+	t.Run("screen", func(t *testing.T) {
+		golden.RequireEqual(t, show(t, recording(t, "tma_pipeline_count.zst"), 120, 50))
+	})
+}
+
+// The whole program on a terminal, its verdict coming while the picture is
+// being drawn, ends on the screen that Script draws.
+func TestRecordedHangOnATerminal(t *testing.T) {
+	x := start(t, recording(t, "hang_cross.zst"), 120, 40)
+	want := show(t, recording(t, "hang_cross.zst"), 120, 40)
+	x.shows("what Script draws:\n"+want, func(s string) bool { return s == want })
+	x.press("q")
+	if err := x.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRecordedCleanRuns(t *testing.T) {
+	for _, file := range []string{"tma_pipeline.zst", "cluster_exchange.zst", "producer_consumer.zst", "psum_completion.zst", "emu-prefix-sum.zst"} {
+		s := open(t, recording(t, file), 160, 50).shows("✓ clean", "nothing was found").hides("✗ d", "root")
+		for range 5 {
+			s.press("]", ".", "+")
+		}
+		s.hides("cannot be", "no earlier")
+	}
+}
+
+// The walk through the events of a row meets all its times, in order, forth
+// and back.
+func TestWalkThroughARow(t *testing.T) {
+	cfg := recording(t, "psum_completion.zst")
+	s := open(t, cfg, 120, 40)
+	tl := s.m.tl
+	row := replay.Row{CTA: 0, Warp: 2}
+	var times []int64
+	_, to := tl.Span()
+	for at := int64(-1); ; {
+		ev, ok, err := tl.Event(context.Background(), row, at, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok || ev.Time > to {
+			break
+		}
+		at = ev.Time
+		times = append(times, at)
+	}
+	if len(times) < 20 {
+		t.Fatalf("only %d events to walk through", len(times))
+	}
+	s.press("/", "w", "2", "enter", "g", "0", "enter")
+	for _, at := range times {
+		if s.m.focus.time != at {
+			s.press(".")
+		}
+		s.at(report.Time(at))
+	}
+	s.press(".").shows("no later event in this row")
+	for i := len(times) - 2; i >= 0; i-- {
+		s.press(",").at(report.Time(times[i]))
+	}
+}
+
+// What the screen says of a barrier and a warp at any time is what replay says.
+func TestScreenShowsTheState(t *testing.T) {
+	for _, file := range []string{"tma_pipeline_count.zst", "tma_pipeline.zst", "producer_consumer.zst", "cluster_exchange.zst"} {
+		cfg := recording(t, file)
+		s := open(t, cfg, 200, 60)
+		// Another timeline, so that nothing is shared with the screen.
+		other, err := cfg.Open(context.Background(), cfg.Launches[0].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, last := other.Span()
+		rapid.Check(t, func(rt *rapid.T) {
+			at := rapid.Int64Range(first, last).Draw(rt, "time")
+			row := rapid.SampledFrom(other.Rows()).Draw(rt, "row")
+			keys := []string{"f", "/"}
+			for _, r := range fmt.Sprintf("%d/%d", row.CTA, row.Warp) {
+				keys = append(keys, string(r))
+			}
+			keys = append(keys, "enter", "g")
+			for _, r := range fmt.Sprint(at) {
+				keys = append(keys, string(r))
+			}
+			s.press(append(keys, "enter")...)
+			state, err := other.State(context.Background(), row.CTA, at)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			flat := strings.Join(strings.Fields(s.screen()), " ")
+			want := func(text string) {
+				if !strings.Contains(flat, text) {
+					rt.Fatalf("%s at %d, %v: the screen does not show %q:\n%s", file, at, row, text, s.screen())
+				}
+			}
+			want(report.Time(at) + " " + rowID{cta: row.CTA, warp: row.Warp}.String())
+			if b := findBarrier(state, s.m.focus.lane); b != nil && b.Live {
+				want(fmt.Sprintf("phase %d", b.Phase))
+				if b.Expected > 0 {
+					want(fmt.Sprintf("%d/%d, %d pending", b.Expected-b.Pending, b.Expected, b.Pending))
+				}
+			}
+			for _, w := range state.Warps {
+				if w.CTA == row.CTA && w.Warp == row.Warp {
+					for _, st := range w.Strands {
+						want(st.Activity.String())
+					}
+				}
+			}
+		})
+	}
+}
