@@ -24,7 +24,13 @@ func BulkCopy[T any](dst, src []T, b Mbarrier) {
 // of transaction on its own barrier at the address of b.
 func BulkCopyMulticast[T any](dst func(rank int) []T, src []T, b Mbarrier, ranks uint32) {
 	b.t.here()
-	b.copy(int64(len(src))*elemSize[T](), ranks, func(r int) { copy(dst(r), src) })
+	to := make(map[int][]T)
+	for r := range b.t.ClusterSize() {
+		if ranks>>r&1 != 0 {
+			to[r] = dst(r)
+		}
+	}
+	b.copy(int64(len(src))*elemSize[T](), ranks, func(r int) { copy(to[r], src) })
 }
 
 func (b Mbarrier) copy(bytes int64, ranks uint32, move func(rank int)) {

@@ -102,7 +102,7 @@ func (l *launch) run(ctx context.Context) {
 			m.report()
 			l.retired++
 		}
-		start = m.now
+		start = m.next()
 		l.end = max(l.end, m.now)
 		m.stop()
 		heap.Pop(&l.resident)

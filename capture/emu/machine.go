@@ -189,6 +189,7 @@ func (m *machine) stop() {
 			}
 		}
 	}
+	m.stopping = false
 }
 
 // cancelEvery is how many steps may pass until a cancelled launch ends.

@@ -72,7 +72,7 @@ func (s *timeOrder) next() int64 {
 // source goes first, which is what brings lanes together again after a
 // branch; but lanes that poll in a loop must not starve those that they poll
 // for.
-const fairEvery = 16
+const fairEvery = 64
 
 func (s *timeOrder) leader(w *warp) *Thread {
 	if w.steps%fairEvery == fairEvery-1 {

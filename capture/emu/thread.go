@@ -55,7 +55,9 @@ func (t *Thread) do(o op) {
 	if t.m.stopping {
 		runtime.Goexit()
 	}
-	t.own(o.name())
+	if t.m.running != t {
+		t.own(o.name())
+	}
 	o.pc = t.caller[0]
 	t.op = o
 	if !t.yield(struct{}{}) {
