@@ -21,6 +21,8 @@ const (
 	sourceLimit    = 4 << 20   // a larger file is not shown
 	highlightLimit = 512 << 10 // a larger file is shown without colours
 	sourcesKept    = 16
+	pathLimit      = 4096 // a longer name is no file of anybody
+	depthLimit     = 64   // ends that are tried of a path of another machine
 )
 
 // sourceFile is a file ready to draw.
@@ -109,17 +111,21 @@ func readUnder(root, name string) ([]byte, error) {
 		name = rel
 	}
 	path := strings.TrimLeft(filepath.ToSlash(filepath.Clean(name)), "/")
-	for {
+	if len(path) > pathLimit {
+		return nil, fmt.Errorf("the name of the source file has %d characters", len(path))
+	}
+	for range depthLimit {
 		data, err := readLocal(dir, path)
 		if err == nil || !errors.Is(err, os.ErrNotExist) {
 			return data, err
 		}
 		_, rest, ok := strings.Cut(path, "/")
 		if !ok {
-			return nil, fmt.Errorf("no %s under the source root", filepath.Base(name))
+			break
 		}
 		path = rest
 	}
+	return nil, fmt.Errorf("no %s under the source root", filepath.Base(name))
 }
 
 func readLocal(dir *os.Root, path string) ([]byte, error) {

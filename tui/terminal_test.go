@@ -23,14 +23,14 @@ import (
 // bytes, and what is asserted is what a person would see.
 type terminal struct {
 	t       *testing.T
-	emu     *vt.SafeEmulator
+	emu     *vt.Emulator
 	keys    *io.PipeWriter
 	changed chan struct{}
 	cancel  context.CancelFunc
 	ended   chan error
 	program *tea.Program
 
-	mu     sync.Mutex
+	mu     sync.Mutex   // guards the emulator, and:
 	out    bytes.Buffer // everything that was sent to the terminal
 	cursor bool
 }
@@ -39,7 +39,7 @@ func start(t *testing.T, cfg Config, cols, rows int) *terminal {
 	t.Helper()
 	in, keys := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &terminal{t: t, emu: vt.NewSafeEmulator(cols, rows), keys: keys, changed: make(chan struct{}, 1), cancel: cancel,
+	x := &terminal{t: t, emu: vt.NewEmulator(cols, rows), keys: keys, changed: make(chan struct{}, 1), cancel: cancel,
 		ended: make(chan error, 1), cursor: true}
 	x.emu.SetCallbacks(vt.Callbacks{CursorVisibility: func(v bool) { x.cursor = v }})
 	// A terminal answers questions on the same line that keys come on.
@@ -53,7 +53,7 @@ func start(t *testing.T, cfg Config, cols, rows int) *terminal {
 	t.Cleanup(func() {
 		cancel()
 		_ = in.Close()
-		_ = x.emu.Emulator.Close()
+		_ = x.emu.InputPipe().(io.Closer).Close()
 	})
 	return x
 }
@@ -62,8 +62,8 @@ func start(t *testing.T, cfg Config, cols, rows int) *terminal {
 // a line feed into a carriage return and a line feed.
 func (x *terminal) Write(p []byte) (int, error) {
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.out.Write(p)
-	x.mu.Unlock()
 	text := bytes.ReplaceAll(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 	_, err := x.emu.Write(text)
 	select {
@@ -74,6 +74,8 @@ func (x *terminal) Write(p []byte) (int, error) {
 }
 
 func (x *terminal) screen() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	var b strings.Builder
 	for y := range x.emu.Height() {
 		var line strings.Builder
@@ -133,17 +135,27 @@ func (x *terminal) end() error {
 	case <-time.After(20 * time.Second):
 		x.t.Fatal("the viewer does not end")
 	}
+	out := x.sent()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.emu.IsAltScreen() {
 		x.t.Error("the terminal is left on the alternate screen")
 	}
 	if !x.cursor {
 		x.t.Error("the cursor is left hidden")
 	}
-	out := x.sent()
 	if on, off := strings.LastIndex(out, ansi.SetModeMouseExtSgr), strings.LastIndex(out, ansi.ResetModeMouseExtSgr); on > off {
 		x.t.Error("the mouse is left on")
 	}
 	return err
+}
+
+// resize changes the size of the terminal's window.
+func (x *terminal) resize(cols, rows int) {
+	x.mu.Lock()
+	x.emu.Resize(cols, rows)
+	x.mu.Unlock()
+	x.program.Send(tea.WindowSizeMsg{Width: cols, Height: rows})
 }
 
 func (x *terminal) sent() string {
@@ -157,9 +169,8 @@ func (x *terminal) sent() string {
 func TestOnATerminal(t *testing.T) {
 	x := start(t, hangConfig(), 120, 40)
 	x.waitFor("✗ deadlock", "▶✗ root deadlock-count", "16.384 µs  cta0/w0  mbar:0x1420", "4/5, 1 pending", "█████")
-	if want := show(t, hangConfig(), 120, 40); x.screen() != want {
-		t.Errorf("the terminal shows\n%s\nScript draws\n%s", x.screen(), want)
-	}
+	want := show(t, hangConfig(), 120, 40)
+	x.shows("what Script draws:\n"+want, func(s string) bool { return s == want })
 	x.press(",")
 	x.waitFor("12.928 µs  cta0/w0  mbar:0x1400", "mbar.arrive_expect_tx")
 	x.press("\x1b[C\x1b[C") // right, right
@@ -168,8 +179,7 @@ func TestOnATerminal(t *testing.T) {
 	x.waitFor("help: enter does the selected command")
 	x.press("\x1b[B\r") // down, enter: row below
 	x.waitFor("cta0/w1")
-	x.emu.Resize(80, 24)
-	x.program.Send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	x.resize(80, 24)
 	x.waitFor("▶ ▷ warp 1", "? help")
 	x.shows("24 lines", func(s string) bool { return strings.Count(s, "\n") == 24 && strings.Contains(s, "─ deadlock-count") })
 	x.press("q")
@@ -233,7 +243,7 @@ func TestCrashRestoresTheTerminal(t *testing.T) {
 	}
 	x := start(t, timelines(f), 80, 24)
 	x.waitFor("warp 4", "enter  w0, number 0", "├0═")
-	if !x.emu.IsAltScreen() {
+	if !strings.Contains(x.sent(), ansi.SetModeAltScreenSaveCursor) {
 		t.Fatal("the viewer does not use the alternate screen")
 	}
 	broken.Store(true)
