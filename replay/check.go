@@ -110,6 +110,7 @@ type worker struct {
 	n, of         uint32
 	scopes        map[uint32]*scope
 	finished      map[uint32]bool
+	exited        uint64 // lanes of finished scopes
 	counts        Counts
 	done          []*scope // finished scopes with findings
 	sketch        *sketch  // its part of the picture; nil for none
@@ -243,7 +244,7 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 			continue
 		}
 		lanes := op.Lanes & w.r.masks[b.Warp[i]]
-		if lanes == 0 {
+		if lanes == 0 && op.Kind != trace.KindMark && op.Kind != trace.KindGap {
 			w.skip(b, i, op, &w.strange, "of lanes that the warp does not have")
 			continue
 		}
@@ -311,6 +312,7 @@ func (w *worker) retire(index uint32, s *scope) {
 
 func (w *worker) keep(s *scope) {
 	w.counts.add(s.counts)
+	w.exited += s.exited
 	w.explained = w.explained || s.explained
 	if len(s.findings.list) > 0 || s.findings.incomplete {
 		s.ctas, s.collectives, s.stalled, s.last = nil, nil, nil, nil

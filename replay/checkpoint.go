@@ -29,6 +29,7 @@ func (c *codec) scope(s *scope) {
 	c.bools(&s.mute, &s.spent)
 	c.str(&s.trap)
 	c.u64(&s.exited)
+	c.u64(&s.step)
 	ctas := s.sortedCTAs()
 	n := len(ctas)
 	c.length(&n)
@@ -145,6 +146,7 @@ func (c *codec) mbar(mb *mbar) {
 	c.bools(&m.Function, &m.Completing, &mb.unknown, &mb.adopted, &mb.forced)
 	c.u32(&mb.async)
 	c.i64(&mb.fnPhase)
+	c.u64(&mb.moved)
 	c.loc(&mb.init)
 	list(c, &mb.copies, c.i64)
 	list(c, (*[]Lanes)(&mb.arrived), c.lanes)
@@ -221,7 +223,7 @@ func (c *codec) warp(s *scope, w *warp) {
 func (c *codec) strand(s *scope, st *strand) {
 	c.u32(&st.lanes)
 	as(c, &st.wait)
-	c.bools(&st.free, &st.parity, &st.split)
+	c.bools(&st.free, &st.parity, &st.split, &st.late)
 	c.u32(&st.bar)
 	if st.bar >= barrier.NumNamed {
 		c.fail("no such named barrier")
@@ -230,6 +232,7 @@ func (c *codec) strand(s *scope, st *strand) {
 	c.u64(&st.phase)
 	c.u32(&st.result)
 	c.i64(&st.since)
+	c.u64(&st.step)
 	as(c, &st.kind)
 	c.u32(&st.seq)
 	c.loc(&st.loc)

@@ -138,10 +138,7 @@ func (s *scope) violations(w *warp, r *row, ref BarrierRef) {
 		if v.Escalated {
 			x.Severity = rules.Error
 		}
-		f := s.findings.add(x)
-		if h := s.historyOf(x.BarrierRef); h != nil && f != nil && h.misuse == nil && misuse(v.Rule) {
-			h.misuse = f
-		}
+		s.blame(v.Rule, s.findings.add(x))
 	}
 	s.eff.Violations = s.eff.Violations[:0]
 }
@@ -245,8 +242,19 @@ func (s *scope) breach(rule barrier.Rule, ref BarrierRef, r *row, format string,
 	if s.mute {
 		return
 	}
-	s.findings.add(Finding{
+	f := s.findings.add(Finding{
 		Rule: rule, BarrierRef: ref, Threads: []Lanes{r.who()}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
 		Message: fmt.Sprintf(format, args...),
 	})
+	s.blame(rule, f)
+}
+
+// blame remembers a misuse with its barrier: if lanes starve there, it is why.
+func (s *scope) blame(rule barrier.Rule, f *Finding) {
+	if f == nil || !misuse(rule) {
+		return
+	}
+	if h := s.historyOf(f.BarrierRef); h != nil && h.misuse == nil {
+		h.misuse = f
+	}
 }

@@ -27,8 +27,8 @@ func (s *scope) finish(truncated bool) {
 	for _, c := range s.sortedCTAs() {
 		for _, mb := range sortedMbars(c) {
 			s.finishCopies(mb)
-			if mb.reuse != nil {
-				s.confirmReuse(mb)
+			for _, c := range mb.reuses {
+				s.confirmReuse(mb, c)
 			}
 		}
 	}
@@ -140,6 +140,9 @@ func (s *scope) stuckAt(w *warp, st *strand) (ref BarrierRef, ok bool) {
 			// parity that the lanes poll for reads as not complete again.
 			m := &st.mb.m
 			lapped := st.parity && !st.mb.adopted && st.phase < m.Phase && (m.Phase-st.phase)%2 == 0
+			if !lapped && st.phase == st.mb.surplusPhase && st.mb.surplus != 0 {
+				return ref, true // or the copies came first, and it did not pass
+			}
 			ref.Phase = m.Phase
 			return ref, lapped
 		}

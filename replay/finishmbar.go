@@ -12,6 +12,9 @@ func (s *scope) describeMbar(n *stuck) {
 	m := &mb.m
 	n.Pending, n.Expected = uint64(m.Pending), uint64(max(m.Expected, m.Pending))
 	n.Tx, n.TxUnknown = m.Tx, mb.unknown
+	if n.Phase < m.Phase && n.Phase == mb.surplusPhase {
+		n.Pending, n.Tx = 0, -mb.surplus
+	}
 	n.Init, n.Announced, n.AnnouncedBy = mb.init, mb.expectLoc, mb.expectRef
 	n.Arrived = append(n.Arrived, mb.arrived...)
 	n.Fresh = m.Phase == 0 && len(mb.tally) == 0

@@ -39,6 +39,10 @@ func (s *scope) forceOut(w *warp, r *row, st *strand) {
 		st.free = true
 	case waitMbar:
 		mb := st.mb
+		if st.late { // it came before the barrier went on, and passed
+			st.wait = passedMbar
+			return
+		}
 		rule := rules.MbarEarlyRelease
 		if mb.m.Completing {
 			rule = rules.CompletionCount

@@ -32,8 +32,14 @@ type mbar struct {
 
 	// turns is true once a lane skipped a phase: it waits by turns with
 	// others.
-	turns bool
-	reuse *reuse
+	turns  bool
+	reuses []reuse
+	// moved is the step at which its phase last ended.
+	moved uint64
+	// surplus is bytes of copies that were under way, unannounced, when phase
+	// surplusPhase ended: had they landed first, it would not have.
+	surplus      int64
+	surplusPhase uint64
 	// fnPhase is the phase whose completion function ran last, fnRuns how
 	// often it did.
 	fnPhase int64
@@ -54,8 +60,12 @@ type word struct {
 // clears it.
 type reuse struct {
 	row   row
+	step  uint64
 	phase uint64 // the phase that nobody had waited for
 }
+
+// maxReuses bounds the arrives in doubt on one barrier.
+const maxReuses = 16
 
 func (m *mbar) at() BarrierRef {
 	ref := m.ref
@@ -146,8 +156,10 @@ func (s *scope) advanced(mb *mbar, before uint64) {
 	s.counts.Phases += mb.m.Phase - before
 	mb.arrived = mb.arrived[:0]
 	mb.unknown, mb.forced = false, false
-	if mb.reuse != nil && mb.m.Phase > mb.reuse.phase+1 {
-		s.confirmReuse(mb)
+	mb.moved = s.step
+	mb.surplus, mb.surplusPhase = 0, before
+	for _, b := range mb.copies {
+		mb.surplus += b
 	}
 	if s.watch != nil {
 		// One operation of a warp ends 32 phases at most, unless it was forced.
@@ -201,7 +213,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 	mb.m.Init(r.op.Count, &s.eff)
 	s.violations(w, r, ref)
 	mb.init, mb.initRef = r.loc(), r.ref()
-	mb.adopted, mb.reuse = false, nil
+	mb.adopted, mb.reuses = false, mb.reuses[:0]
 	mb.arrived, mb.waits, mb.tokens, mb.words = mb.arrived[:0], mb.waits[:0], mb.tokens[:0], mb.words[:0]
 	mb.copies, mb.async, mb.unknown = mb.copies[:0], 0, false
 	mb.maxWait, mb.fnPhase, mb.fnRuns = -1, -1, 0
@@ -265,14 +277,17 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	s.afterExit(w, r, mb)
 	s.target(w, r)
 	before := m.Phase
-	if live && before > 0 && mb.maxWait < int64(before)-1 && mb.reuse == nil {
-		mb.reuse = &reuse{row: *r, phase: before - 1}
+	if live && before > 0 && mb.maxWait < int64(before)-1 && len(mb.reuses) < maxReuses {
+		mb.reuses = append(mb.reuses, reuse{row: *r, step: s.step, phase: before - 1})
 	}
 	if r.op.Kind == trace.KindMbarArriveExpectTx {
 		s.expects(mb, r)
 	}
 	s.arrivedOn(mb, r, uint64(n)*uint64(a.Count))
 	tok := m.ArriveLanes(a, n, &s.eff)
+	if m.Completing && mb.fnPhase == int64(m.Phase) {
+		m.Advance(&s.eff) // its function has run already, too early
+	}
 	mb.tokens.set(r.who(), int64(tok.Phase))
 	if has.Has(trace.FieldToken) {
 		mb.remember(r.token, tok.Phase)

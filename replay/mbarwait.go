@@ -57,17 +57,18 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 			mb.m.CheckToken(uint64(phase), &s.eff)
 			phase, exact = alias(mb, phase), false
 		}
-		if success && phase >= 0 && !mb.passed(uint64(phase)) {
+		if success && phase >= 0 && !mb.passed(uint64(phase)) && (exact || !s.movedSince(w, r, mb)) {
 			if !forced {
 				return false
 			}
 			s.early(w, r, rules.MbarEarlyRelease, mb.at())
 		}
 	}
+	before, late := s.stepOf(w, r), !exact && s.movedSince(w, r, mb)
 	if isTest {
 		s.become(w, r, strand{})
 	} else {
-		s.become(w, r, strand{wait: waitMbar, mb: mb, phase: uint64(max(phase, 0)), parity: !exact, free: phase < 0})
+		s.become(w, r, strand{wait: waitMbar, mb: mb, phase: uint64(max(phase, 0)), parity: !exact, late: late})
 	}
 	if phase < 0 {
 		// A fresh barrier counts the phase before its first as complete.
@@ -86,15 +87,42 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 	s.violations(w, r, mb.at())
 	if !isTest || success {
 		mb.maxWait = max(mb.maxWait, phase)
-		if mb.reuse != nil && int64(mb.reuse.phase) == phase && mb.reuse.row.warp != r.warp {
-			mb.reuse = nil // this wait may have come before the arrive
-		}
+		mb.clear(r, uint64(max(phase, 0)), exact, before)
 	}
 	if success {
 		mb.waited(r.who(), phase)
 	}
 	s.adopt(mb)
 	return true
+}
+
+// stepOf is the step of the last event of the row's lanes.
+func (s *scope) stepOf(w *warp, r *row) (step uint64) {
+	for i := range w.strands {
+		if st := &w.strands[i]; st.lanes&r.lanes != 0 {
+			step = max(step, st.step)
+		}
+	}
+	return step
+}
+
+// movedSince reports whether a phase of the barrier ended after the last event
+// of the row's lanes. Then a wait by parity that comes now may as well have
+// come before that, whatever the recorded times say.
+func (s *scope) movedSince(w *warp, r *row, mb *mbar) bool { return mb.moved > s.stepOf(w, r) }
+
+// clear drops the arrives in doubt that a wait may have preceded: a wait for
+// the phase in question, by other lanes, whose last event came before them.
+func (m *mbar) clear(r *row, phase uint64, exact bool, before uint64) {
+	keep := m.reuses[:0]
+	for _, u := range m.reuses {
+		same := u.row.cta == r.cta && u.row.warp == r.warp && u.row.lanes&r.lanes != 0
+		hits := u.phase == phase || !exact && (u.phase^phase)&1 == 0
+		if same || !hits || before > u.step {
+			keep = append(keep, u)
+		}
+	}
+	m.reuses = keep
 }
 
 // alias is the phase that the silicon takes a token of a wrong phase for: it
@@ -228,13 +256,8 @@ func (s *scope) tokenOf(w *warp, r *row, not *mbar, phase uint64) *mbar {
 	return found
 }
 
-// confirmReuse reports the arrive that no wait can have preceded.
-func (s *scope) confirmReuse(mb *mbar) {
-	c := mb.reuse
-	mb.reuse = nil
-	if s.mute {
-		return
-	}
+// confirmReuse reports an arrive that no wait can have preceded.
+func (s *scope) confirmReuse(mb *mbar, c reuse) {
 	ref := mb.ref
 	ref.Phase = c.phase + 1
 	s.findings.add(Finding{

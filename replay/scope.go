@@ -48,6 +48,7 @@ type scope struct {
 
 	eff      barrier.Effect // scratch of the current operation
 	now      int64          // time of the row that is fed
+	step     uint64         // rows performed
 	progress bool           // something completed since the last drain
 	stalled  []*warp        // warps with parked rows
 	parked   int            // rows in them

@@ -269,8 +269,8 @@ func (c *codec) data(d *data, index *[]chunkIndex) {
 	c.i64(&d.origin)
 	c.i64(&d.last)
 	c.u32(&d.scope)
-	if d.scope == 0 {
-		c.fail("a scope of no CTAs")
+	if d.scope == 0 || d.last < d.origin || d.last-d.origin < 0 {
+		c.fail("no such launch")
 		d.scope = 1
 	}
 	list(c, &d.overs, func(o *ended) { c.u32(&o.first); c.i64(&o.time) })
@@ -290,7 +290,7 @@ func (c *codec) picture(p *picture) {
 	c.u8(&p.shift)
 	n := uint64(p.cells)
 	c.u64(&n)
-	if p.shift > 62 || n > 1<<16 {
+	if p.shift > 62 || n == 0 || n > 1<<16 {
 		c.fail("picture too large")
 		return
 	}

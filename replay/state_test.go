@@ -135,7 +135,7 @@ func FuzzCheckpoint(f *testing.F) {
 }
 
 func FuzzPictureSection(f *testing.F) {
-	rec := sample(f, "split_arrive_wait")
+	rec := sample(f, "ok_early_exit")
 	src := rec.reader(f)
 	secs, err := Sections(context.Background(), src)
 	if err != nil {

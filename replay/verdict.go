@@ -104,14 +104,28 @@ func (r *run) ending(open []*scope, explained bool, list []Finding, note func(ba
 		left = someThreads(running, &r.launch)
 	}
 	switch {
-	case r.launch.Outcome == trace.OutcomeHung:
+	case r.launch.Outcome == trace.OutcomeHung && !r.allExited():
 		r.found.add(diagnose.Unexplained(&r.launch, running, last))
 	case !r.launch.Sees(trace.FamilyExit), len(running) == 0 && r.seen():
+		// Every lane that was seen has exited: what the outcome says then, the
+		// events do not bear out.
 	case r.launch.Outcome != trace.OutcomeCompleted:
 		note(rules.TraceTruncated, fmt.Sprintf("the recording ends while %s had not exited, and does not say how the launch ended", left))
 	case len(running) > 0:
 		note(rules.TraceGap, fmt.Sprintf("the launch completed, but no exit of %s was recorded", left))
 	}
+}
+
+// allExited reports whether every thread of the launch has exited.
+func (r *run) allExited() bool {
+	exited := uint64(0)
+	for _, w := range r.workers {
+		exited += w.exited
+		for _, s := range w.scopes {
+			exited += s.exited
+		}
+	}
+	return exited == r.ctas*r.launch.Threads()
 }
 
 // seen reports whether any event of the launch was replayed.

@@ -32,6 +32,8 @@ type strand struct {
 	result uint32 // of a reduction
 	split  bool   // its last event was an arrive, and it has not begun to wait
 	since  int64
+	step   uint64     // of its last event
+	late   bool       // the barrier went on between its last event and its wait
 	kind   trace.Kind // its last event
 	seq    uint32
 	loc    Location
@@ -70,6 +72,8 @@ func newWarp(c *cta, id, lanes uint32) *warp {
 // on.
 func (s *scope) become(w *warp, r *row, next strand) *strand {
 	s.leave(w, r)
+	s.step++
+	next.step = s.step
 	next.lanes, next.since, next.kind, next.seq, next.loc = r.lanes, r.time, r.op.Kind, r.seq, r.loc()
 	w.strands = append(w.strands, next)
 	return &w.strands[len(w.strands)-1]
