@@ -58,8 +58,7 @@ func clusterRows() []Row {
 			},
 		},
 		{
-			// cluster-missing-wait is a warning.
-			ID: 64, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: demands(barrier.ClusterMissingWait), Values: all(1),
+			ID: 64, Threads: 64, CTAs: 2, Ends: ends(completed), Rules: demands(barrier.ClusterMissingWait), Warning: true, Values: all(1),
 			Program: "both arrive, only CTA 0 waits",
 			Spec:    "ok in PTX; cooperative groups demand the wait", Silicon: "completes",
 			Run: func(l *Lane) {

@@ -40,6 +40,11 @@ type Row struct {
 	// Also are errors that the program commits on the way, which may be
 	// reported beside those.
 	Also []barrier.Rule
+	// Warning says that the rules are warnings: the verdict is clean.
+	Warning bool
+	// Paused says that the values are those of the order that the row's
+	// pauses make.
+	Paused bool
 	// MaxScale is the largest Params.Scale at which the row still is what it
 	// is; 0 means any.
 	MaxScale int
@@ -184,7 +189,7 @@ func demands(r ...barrier.Rule) []barrier.Rule { return r }
 // Rows is the table.
 func Rows() []Row {
 	var all []Row
-	for _, part := range [][]Row{countRows(), namedRows(), reductionRows(), partialRows(), mbarrierRows(), clusterRows(), barrierRows()} {
+	for _, part := range [][]Row{countRows(), namedRows(), reductionRows(), partialRows(), mbarrierRows(), clusterRows(), barrierRows(), moreRows()} {
 		all = append(all, part...)
 	}
 	return all
