@@ -96,7 +96,7 @@ func Commands() []Command {
 		{"next-barrier", []string{"b"}, "focus the next barrier", Everywhere, finding, on(func(m *model) { m.moveLane(1) })},
 		{"previous-barrier", []string{"B"}, "focus the previous barrier", Everywhere, finding, on(func(m *model) { m.moveLane(-1) })},
 		{"follow", []string{"o"}, "focus the barrier that this row is at", Everywhere, finding, on((*model).followRow)},
-		{"search", []string{"/"}, "find a row or barrier: 2/3, w3, bar:1, 0x1420; nothing repeats", Everywhere, finding, on((*model).askSearch)},
+		{"search", []string{"/"}, "find a row or barrier: 2/3, w3, bar:1, 0x1420; empty repeats", Everywhere, finding, on((*model).askSearch)},
 
 		{"zoom-in", []string{"+", "="}, "zoom in at the playhead", Everywhere, zooming, on(func(m *model) { m.zoom(true) })},
 		{"zoom-out", []string{"-", "_"}, "zoom out at the playhead", Everywhere, zooming, on(func(m *model) { m.zoom(false) })},

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"btrace/replay"
 	"btrace/replay/rules"
@@ -139,6 +140,10 @@ func (m *model) showFinding(i int) {
 	}
 	m.frameFinding(f)
 	m.setTime(f.Time)
+	// The root of a hang is a wait, or a misuse: that has its own time.
+	if wait := strings.HasPrefix(string(f.Rule), "deadlock-"); f.Root && wait && len(f.Threads) > 1 {
+		m.seekHang(i, f)
+	}
 }
 
 // rowOf is the row that a finding is about.

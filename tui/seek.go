@@ -232,6 +232,27 @@ func (m *model) seekZoom() {
 	})
 }
 
+// seekHang moves the playhead of a hang on to where all who wait at its root
+// have begun to: the finding's time is that of the first, and the state there
+// does not yet show what the story tells.
+func (m *model) seekHang(finding int, f replay.Finding) {
+	m.seek(func(m *model) job {
+		tl, last := m.tl, m.bounds.last
+		var warps []replay.Row
+		for _, l := range f.Threads[:min(len(f.Threads), mostLanes)] {
+			warps = append(warps, replay.Row{CTA: l.CTA, Warp: l.Warp})
+		}
+		return job{run: func(ctx context.Context) func(*model) {
+			ev, err := lastEvent(ctx, tl, warps, last)
+			return func(m *model) {
+				if err == nil && ev.ok && ev.Time > f.Time && m.finding == finding && m.focus.time == f.Time {
+					m.setTime(ev.Time)
+				}
+			}
+		}}
+	})
+}
+
 // saying is the job of a question that cannot be asked.
 func saying(s string) job {
 	return job{run: func(context.Context) func(*model) { return func(m *model) { m.say(s) } }}

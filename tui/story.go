@@ -44,7 +44,7 @@ func (m *model) tell(p *page, f *replay.Finding) {
 	if f.Root {
 		kind += ", root of the hang"
 	}
-	p.add(span{severityStyle(sev), string(severityGlyph(sev)) + " " + kind}, span{styleDim, " at " + report.Time(f.Time)})
+	p.wrap(severityStyle(sev), string(severityGlyph(sev))+" ", kind+" at "+report.Time(f.Time))
 	p.wrap(styleBold, "", f.Message)
 	if f.More > 0 {
 		p.wrap(styleText, "", fmt.Sprintf("found %d more times at the same place", f.More))

@@ -20,6 +20,7 @@ func (m *model) drawTimeline() {
 		if m.clusters.several() {
 			title += "'s cluster"
 		}
+		title += fmt.Sprintf(" (%d)", len(m.lanes.of(m.focus.row.cta)))
 		drawRule(m.grid.canvas(l.lanesTitle), title, m.active == paneBarriers)
 	}
 	lanes := m.grid.canvas(l.lanes)
