@@ -32,6 +32,14 @@ const maxThreads = 1024
 // allows 16.
 const maxCluster = 64
 
+// maxLive bounds the CTAs that are replayed at once. The largest GPUs hold a
+// few thousand.
+const maxLive = 1 << 16
+
+// maxMbars bounds the mbarriers of a CTA: what its shared memory can hold (228
+// KiB on sm_90, 8 bytes each).
+const maxMbars = 228 << 10 / 8
+
 // Options of a replay. The zero value is the default.
 type Options struct {
 	// Lookahead is how many events of a scope may be parked before the replay
@@ -252,6 +260,10 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 		if s == nil {
 			if w.finished[index] {
 				w.skip(b, i, op, &w.late, "after all lanes of its CTA had exited")
+				continue
+			}
+			if uint64(len(w.scopes))*uint64(size) >= maxLive/uint64(w.of) && size < maxLive {
+				w.skip(b, i, op, &w.strange, fmt.Sprintf("while %d others are alive: no GPU holds so many", len(w.scopes)*int(w.of)))
 				continue
 			}
 			s = w.newScope(index)

@@ -70,7 +70,7 @@ func (c *codec) scope(s *scope) {
 	})
 	if c.reading && c.err == nil {
 		for _, w := range s.stalled {
-			if w == nil || len(w.queue) == 0 {
+			if w == nil || w.parked.len() == 0 {
 				c.fail("a stalled warp has nothing parked")
 				return
 			}
@@ -205,16 +205,15 @@ func (c *codec) warp(s *scope, w *warp) {
 	})
 	list(c, &w.strands, func(st *strand) { c.strand(s, st) })
 	var queue []row
-	for _, r := range w.queue[w.head:] {
+	for _, r := range w.parked.rows {
 		if r.op != nil { // a taken row is gone
 			queue = append(queue, r)
 		}
 	}
 	list(c, &queue, func(r *row) { c.row(w, r) })
 	if c.reading {
-		w.queue = queue
-		for i := range queue {
-			w.queued |= queue[i].lanes
+		for _, r := range queue {
+			w.parked.put(r)
 			s.parked++
 		}
 	}

@@ -137,7 +137,7 @@ func (s *scope) feed(r row) {
 		s.gap(w, &r)
 		return
 	}
-	if w.queued&r.lanes != 0 || !s.try(w, &r) {
+	if w.parked.lanes&r.lanes != 0 || !s.try(w, &r) {
 		s.park(w, r)
 		return
 	}
@@ -149,11 +149,10 @@ func (s *scope) feed(r row) {
 
 // park keeps a row until it is possible.
 func (s *scope) park(w *warp, r row) {
-	if len(w.queue) == 0 {
+	if w.parked.len() == 0 {
 		s.stalled = append(s.stalled, w)
 	}
-	w.queue = append(w.queue, r)
-	w.queued |= r.lanes
+	w.parked.put(r)
 	s.parked++
 	if s.parked > s.limit {
 		s.giveUp(&r)
@@ -169,13 +168,14 @@ func (s *scope) drain() {
 	for again := true; again; {
 		again = false
 		for _, w := range s.stalled {
-			if s.drainWarp(w) {
+			if n := w.parked.drain(func(r *row) bool { return s.try(w, r) }); n > 0 {
+				s.parked -= n
 				again = true
 			}
 		}
 		keep := s.stalled[:0]
 		for _, w := range s.stalled {
-			if len(w.queue) > 0 {
+			if w.parked.len() > 0 {
 				keep = append(keep, w)
 			}
 		}
@@ -183,30 +183,6 @@ func (s *scope) drain() {
 		s.stalled = keep
 	}
 	s.progress = false
-}
-
-// drainWarp performs the warp's parked rows that are possible: those whose
-// lanes have nothing earlier parked.
-func (s *scope) drainWarp(w *warp) bool {
-	did := false
-	var behind uint32
-	for i := w.head; i < len(w.queue); i++ {
-		r := &w.queue[i]
-		if r.op == nil {
-			continue
-		}
-		if behind&r.lanes == 0 && s.try(w, r) {
-			w.take(i)
-			s.parked--
-			did = true
-			continue
-		}
-		if behind |= r.lanes; behind == w.queued {
-			break
-		}
-	}
-	w.compact()
-	return did
 }
 
 // stuck reports whether no row to come can change anything: every lane of the
@@ -217,7 +193,7 @@ func (s *scope) stuck() bool {
 	}
 	for _, c := range s.ctas {
 		for _, w := range c.warps {
-			if w.live&^(w.queued|s.blocked(w)) != 0 {
+			if w.live&^(w.parked.lanes|s.blocked(w)) != 0 {
 				return false
 			}
 		}
@@ -241,17 +217,17 @@ func (s *scope) blocked(w *warp) (lanes uint32) {
 func (s *scope) forceEarliest() {
 	var first *warp
 	for _, w := range s.stalled {
-		if first == nil || w.front().before(first.front()) {
+		if first == nil || w.earliest().before(first.earliest()) {
 			first = w
 		}
 	}
-	r := *first.front()
-	first.take(first.frontIndex())
-	first.compact()
+	r := first.parked.take(first.parked.front())
 	s.parked--
 	s.force(first, &r)
 	s.drain()
 }
+
+func (w *warp) earliest() *row { return &w.parked.rows[w.parked.front()] }
 
 func (r *row) before(o *row) bool {
 	if r.time != o.time {
@@ -267,7 +243,7 @@ func (s *scope) giveUp(r *row) {
 	s.stalled, s.parked = nil, 0
 	for _, c := range s.ctas {
 		for _, w := range c.warps {
-			w.queue, w.queued, w.head = nil, 0, 0
+			w.parked = parking{}
 		}
 	}
 	s.findings.exhausted(r, s.limit)

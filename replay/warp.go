@@ -50,9 +50,7 @@ type warp struct {
 	strands []strand
 	sync    barrier.Warp
 
-	queue  []row // parked rows in program order; taken ones have no op
-	head   int
-	queued uint32 // lanes of the parked rows
+	parked parking // rows that are not possible yet
 
 	// Sequence numbers: count rows seen, the highest number, and where the
 	// first hole opened.
@@ -92,42 +90,6 @@ func (s *scope) leave(w *warp, r *row) {
 		}
 	}
 	w.strands = keep
-}
-
-// front is the earliest parked row.
-func (w *warp) front() *row { return &w.queue[w.frontIndex()] }
-
-func (w *warp) frontIndex() int {
-	i := w.head
-	for w.queue[i].op == nil {
-		i++
-	}
-	return i
-}
-
-// take removes a parked row.
-func (w *warp) take(i int) { w.queue[i].op = nil }
-
-// compact drops taken rows where that is cheap.
-func (w *warp) compact() {
-	for w.head < len(w.queue) && w.queue[w.head].op == nil {
-		w.head++
-	}
-	if w.head < len(w.queue) && w.head < len(w.queue)/2 {
-		return
-	}
-	rest := w.queue[w.head:]
-	n := 0
-	w.queued = 0
-	for _, r := range rest {
-		if r.op != nil {
-			w.queue[n] = r
-			w.queued |= r.lanes
-			n++
-		}
-	}
-	clear(w.queue[n:])
-	w.queue, w.head = w.queue[:n], 0
 }
 
 // note keeps count of the warp's sequence numbers.

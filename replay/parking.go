@@ -1,0 +1,97 @@
+package replay
+
+import "math/bits"
+
+// parking holds the rows of a warp that are not possible yet, in program
+// order. A row can be performed once no lane of it has an earlier row here.
+// Every lane has a pointer to its first row, and the pointers only move
+// forward, so that no order of events costs more than the number of rows.
+type parking struct {
+	rows  []row // a row that was taken has no op
+	lanes uint32
+	first [32]int // by lane: its first row, where lanes has it
+	taken int
+}
+
+func (p *parking) len() int { return len(p.rows) - p.taken }
+
+// put adds a row at the end.
+func (p *parking) put(r row) {
+	for m := r.lanes &^ p.lanes; m != 0; m &= m - 1 {
+		p.first[bits.TrailingZeros32(m)] = len(p.rows)
+	}
+	p.lanes |= r.lanes
+	p.rows = append(p.rows, r)
+}
+
+// front is the index of the earliest row.
+func (p *parking) front() int {
+	at := len(p.rows)
+	for m := p.lanes; m != 0; m &= m - 1 {
+		at = min(at, p.first[bits.TrailingZeros32(m)])
+	}
+	return at
+}
+
+// isFirst reports whether a row is the first of all its lanes.
+func (p *parking) isFirst(i int) bool {
+	for m := p.rows[i].lanes; m != 0; m &= m - 1 {
+		if p.first[bits.TrailingZeros32(m)] != i {
+			return false
+		}
+	}
+	return true
+}
+
+// take removes a row that is the first of its lanes.
+func (p *parking) take(i int) row {
+	r := p.rows[i]
+	p.rows[i] = row{}
+	p.taken++
+	for m := r.lanes; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m)
+		next := i + 1
+		for next < len(p.rows) && p.rows[next].lanes>>lane&1 == 0 {
+			next++
+		}
+		if p.first[lane] = next; next == len(p.rows) {
+			p.lanes &^= 1 << lane
+		}
+	}
+	if p.taken > 64 && p.taken > len(p.rows)/2 || p.lanes == 0 {
+		p.pack()
+	}
+	return r
+}
+
+// pack drops the taken rows.
+func (p *parking) pack() {
+	old := p.rows
+	*p = parking{rows: p.rows[:0]}
+	for _, r := range old {
+		if r.op != nil {
+			p.put(r)
+		}
+	}
+	clear(old[len(p.rows):])
+}
+
+// drain performs rows for as long as one is possible, and returns how many it
+// took.
+func (p *parking) drain(try func(*row) bool) (n int) {
+	for again := true; again; {
+		again = false
+		for todo := p.lanes; todo != 0; {
+			i := p.first[bits.TrailingZeros32(todo)]
+			r := p.rows[i]
+			todo &^= r.lanes
+			if p.isFirst(i) && try(&r) {
+				p.take(i)
+				n++
+				again = true
+				break
+			}
+		}
+	}
+	return n
+}
