@@ -57,7 +57,7 @@ func newEvents() *cobra.Command {
 			}
 			var w eventWriter = &ndjsonEvents{w: bufio.NewWriter(cmd.OutOrStdout())}
 			if f.format == "text" {
-				w = &textEvents{out: plain.NewPrinter(cmd.OutOrStdout()), launches: len(r.Launches()) > 1}
+				w = &textEvents{out: plain.NewPrinter(cmd.OutOrStdout()), table: trace.Operands(), launches: len(r.Launches()) > 1}
 			}
 			if err := listEvents(cmd, r, q, f.limit, w); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -205,8 +205,10 @@ func (o *ndjsonEvents) flush() error {
 
 type textEvents struct {
 	out      *plain.Printer
+	table    []trace.FieldSpec
 	launches bool // show the launch of each event
 	begun    bool
+	operands []byte
 }
 
 func (o *textEvents) event(e *trace.Event) {
@@ -220,7 +222,13 @@ func (o *textEvents) event(e *trace.Event) {
 	if o.launches {
 		o.out.Printf("%6d ", e.Launch)
 	}
-	o.out.Printf("%12d %5d %4d %6d %08x %-22s %s\n", e.Time, e.CTA, e.Warp, e.Seq, e.Lanes, opName(&e.Op), operands(e))
+	o.operands = appendOperands(o.operands[:0], o.table, e)
+	o.out.Printf("%12d %5d %4d %6d %08x ", e.Time, e.CTA, e.Warp, e.Seq, e.Lanes)
+	if len(o.operands) > 0 {
+		o.out.Printf("%-22s %s\n", opName(&e.Op), string(o.operands))
+	} else {
+		o.out.Printf("%s\n", opName(&e.Op))
+	}
 }
 
 func (o *textEvents) flush() error { return o.out.Flush() }
@@ -232,68 +240,73 @@ func opName(o *trace.Op) string {
 	return o.Kind.String()
 }
 
-// operands are an event's operands as KEY=VALUE, in the order of the operand
-// table.
-func operands(e *trace.Event) string {
-	var parts []string
-	add := func(f trace.Field, format string, v any) {
-		parts = append(parts, f.String()+"="+fmt.Sprintf(format, v))
-	}
-	for _, spec := range trace.Operands() {
-		f := spec.Field
-		if !e.Has.Has(f) {
-			continue
-		}
-		switch f {
-		case trace.FieldBar:
-			add(f, "%d", e.Bar)
-		case trace.FieldAddr:
-			add(f, "%#x", e.Addr)
-		case trace.FieldGroup:
-			add(f, "%s", e.Group)
-		case trace.FieldCount:
-			add(f, "%d", e.Count)
-		case trace.FieldAligned:
-			add(f, "%t", e.Aligned)
-		case trace.FieldRed:
-			add(f, "%s", e.Red)
-		case trace.FieldPred:
-			add(f, "%08x", e.Pred)
-		case trace.FieldBytes:
-			add(f, "%d", e.Bytes)
-		case trace.FieldToken:
-			add(f, "%016x", e.Token)
-		case trace.FieldPhase:
-			add(f, "%d", e.Phase)
-		case trace.FieldParity:
-			add(f, "%d", e.Parity)
-		case trace.FieldOwnerCTA:
-			add(f, "%d", e.Owner)
-		case trace.FieldCTAMask:
-			add(f, "%#x", e.CTAMask)
-		case trace.FieldMask:
-			add(f, "%08x", e.Mask)
-		case trace.FieldNoInc:
-			add(f, "%t", e.NoInc)
-		case trace.FieldSem:
-			add(f, "%s", e.Sem)
-		case trace.FieldResult:
-			add(f, "%d", e.Result)
-		case trace.FieldText, trace.FieldReason:
-			add(f, "%q", e.Text)
-		case trace.FieldLost:
-			add(f, "%d", e.Lost)
-		case trace.FieldFile:
-			add(f, "%s", e.File)
-		case trace.FieldLine:
-			add(f, "%d", e.Line)
-		case trace.FieldPC:
-			add(f, "%#x", e.PC)
-		case trace.FieldClk:
-			add(f, "%d", e.Clk)
-		case trace.FieldExtra:
-			parts = append(parts, e.Extra)
+// appendOperands appends an event's operands as KEY=VALUE, in the order of
+// the operand table.
+func appendOperands(b []byte, table []trace.FieldSpec, e *trace.Event) []byte {
+	for i := range table {
+		if f := table[i].Field; e.Has.Has(f) {
+			if len(b) > 0 {
+				b = append(b, ' ')
+			}
+			if f == trace.FieldExtra {
+				b = append(b, e.Extra...)
+				continue
+			}
+			b = append(append(b, table[i].Key...), '=')
+			b = appendOperand(b, f, e)
 		}
 	}
-	return strings.Join(parts, " ")
+	return b
+}
+
+func appendOperand(b []byte, f trace.Field, e *trace.Event) []byte {
+	switch f {
+	case trace.FieldBar:
+		return strconv.AppendUint(b, uint64(e.Bar), 10)
+	case trace.FieldAddr:
+		return fmt.Appendf(b, "%#x", e.Addr)
+	case trace.FieldGroup:
+		return append(b, e.Group...)
+	case trace.FieldCount:
+		return strconv.AppendUint(b, uint64(e.Count), 10)
+	case trace.FieldAligned:
+		return strconv.AppendBool(b, e.Aligned)
+	case trace.FieldRed:
+		return append(b, e.Red.String()...)
+	case trace.FieldPred:
+		return fmt.Appendf(b, "%08x", e.Pred)
+	case trace.FieldBytes:
+		return strconv.AppendInt(b, e.Bytes, 10)
+	case trace.FieldToken:
+		return fmt.Appendf(b, "%016x", e.Token)
+	case trace.FieldPhase:
+		return strconv.AppendUint(b, e.Phase, 10)
+	case trace.FieldParity:
+		return strconv.AppendUint(b, uint64(e.Parity), 10)
+	case trace.FieldOwnerCTA:
+		return strconv.AppendUint(b, uint64(e.Owner), 10)
+	case trace.FieldCTAMask:
+		return fmt.Appendf(b, "%#x", e.CTAMask)
+	case trace.FieldMask:
+		return fmt.Appendf(b, "%08x", e.Mask)
+	case trace.FieldNoInc:
+		return strconv.AppendBool(b, e.NoInc)
+	case trace.FieldSem:
+		return append(b, e.Sem.String()...)
+	case trace.FieldResult:
+		return strconv.AppendUint(b, uint64(e.Result), 10)
+	case trace.FieldText, trace.FieldReason:
+		return strconv.AppendQuote(b, e.Text)
+	case trace.FieldLost:
+		return strconv.AppendUint(b, e.Lost, 10)
+	case trace.FieldFile:
+		return append(b, e.File...)
+	case trace.FieldLine:
+		return strconv.AppendUint(b, uint64(e.Line), 10)
+	case trace.FieldPC:
+		return fmt.Appendf(b, "%#x", e.PC)
+	case trace.FieldClk:
+		return strconv.AppendInt(b, e.Clk, 10)
+	}
+	return append(b, '?')
 }
