@@ -34,6 +34,9 @@ type mbar struct {
 	// others.
 	turns  bool
 	reuses []reuse
+	// waiters is the warps that wait for the current phase, where a picture
+	// is drawn.
+	waiters []*warp
 	// moved is the step at which its phase last ended.
 	moved uint64
 	// surplus is bytes of copies that were under way, unannounced, when phase
@@ -168,6 +171,10 @@ func (s *scope) advanced(mb *mbar, before uint64) {
 		mb.surplus += b
 	}
 	if s.watch != nil {
+		for _, w := range mb.waiters {
+			s.watch.released(s, w, s.now)
+		}
+		mb.waiters = mb.waiters[:0]
 		// One operation of a warp ends 32 phases at most, unless it was forced.
 		for p := max(before, mb.m.Phase-min(mb.m.Phase, 32)); p < mb.m.Phase; p++ {
 			ref := mb.ref

@@ -68,6 +68,9 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 	if isTest {
 		s.become(w, r, strand{})
 	} else {
+		if s.watch != nil && live && !mb.passed(uint64(max(phase, 0))) {
+			mb.waiters = append(mb.waiters, w)
+		}
 		s.become(w, r, strand{wait: waitMbar, mb: mb, phase: uint64(max(phase, 0)), parity: !exact, late: late})
 	}
 	if phase < 0 {

@@ -116,9 +116,21 @@ func (p *picture) changed(s *scope, w *warp, time int64) {
 	t.cells[p.slice(t, time)] |= cellEvents
 }
 
+// released draws the wait that ends by the hand of others.
+func (p *picture) released(s *scope, w *warp, time int64) {
+	_, mixed := s.worstOf(w)
+	p.upTo(p.row(Row{w.cta.id, w.id}), time, Waiting, mixed)
+}
+
 // advance draws what the warp has been doing since the last change.
 func (p *picture) advance(s *scope, w *warp, t *track, time int64) {
-	if act, mixed := s.worstOf(w); t.last >= 0 && time > t.last && act != Absent {
+	act, mixed := s.worstOf(w)
+	p.upTo(t, time, act, mixed)
+}
+
+// upTo draws an activity from the last change on.
+func (p *picture) upTo(t *track, time int64, act Activity, mixed bool) {
+	if t.last >= 0 && time > t.last && act != Absent {
 		cell := uint8(act)
 		if mixed {
 			cell |= cellMixed
@@ -195,6 +207,11 @@ func (p *picture) begin(s *scope, time int64) {
 		for _, w := range c.warps {
 			if w.seen != 0 || w.live != w.all {
 				p.row(Row{c.id, w.id}).last = time
+			}
+			for i := range w.strands {
+				if st := &w.strands[i]; st.wait == waitMbar {
+					st.mb.waiters = append(st.mb.waiters, w)
+				}
 			}
 		}
 	}

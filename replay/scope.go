@@ -75,6 +75,8 @@ type watcher interface {
 	// changed: the warp's strands are about to change, by an event of this
 	// time.
 	changed(s *scope, w *warp, time int64)
+	// released: strands of the warp are about to be let go by others.
+	released(s *scope, w *warp, time int64)
 	// completed: the barrier's phase ended.
 	completed(ref BarrierRef, time int64)
 	// arrived: lanes arrived in the barrier's phase, which needs so many.
@@ -267,6 +269,9 @@ func (s *scope) apply(c *cta, kind waitKind) {
 			}
 			if kind == waitNamed && st.bar != rel.Bar {
 				continue
+			}
+			if s.watch != nil && !st.free {
+				s.watch.released(s, w, s.now)
 			}
 			st.free, st.result = true, rel.Result
 			if st.wait == heldNamed {
