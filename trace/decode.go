@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -16,9 +17,11 @@ type blockDecoder struct {
 	gaps   []seqGap
 	runs   []warpRun
 	recs   []record
-	keys   []uint64
+	keys   []uint64 // times in units, each with the row's index if both fit
+	sorter keySorter
 	swap   []uint64
 	perm   []uint32 // rows in stored order, as indices in warp order
+	order  []uint64 // times in units, in stored order
 	values []uint64
 	codes  []uint16
 	column []uint64 // an operand by row in warp order
@@ -39,7 +42,8 @@ type blockBuffer struct {
 
 // record is what every row has, in warp order.
 type record struct {
-	cta, warp, seq, op uint32
+	seq     uint32
+	run, op uint16
 }
 
 type seqGap struct {
@@ -191,18 +195,20 @@ func (d *blockDecoder) rows(n int, unit uint64, first, last key) error {
 		return errTimes
 	}
 	span /= unit
+	packed := bits.Len64(span) <= 64-rowBits
 	sorted, before, gap, k := true, uint64(0), 0, 0
 	for g := range d.runs {
 		run := &d.runs[g]
 		t, seq := d.floor[g], run.first
-		rec := record{cta: uint32(run.warp >> 32), warp: uint32(run.warp)}
 		for i := run.at; ; {
 			if t > span {
 				return errTimes
 			}
-			rec.seq, rec.op = seq, uint32(d.ids[i])
-			d.recs[i] = rec
+			d.recs[i] = record{seq, uint16(g), d.ids[i]}
 			d.keys[i] = t
+			if packed {
+				d.keys[i] = t<<rowBits | uint64(i)
+			}
 			sorted = sorted && t >= before
 			before = t
 			if i++; i == run.at+run.rows {
@@ -225,7 +231,7 @@ func (d *blockDecoder) rows(n int, unit uint64, first, last key) error {
 			k++
 		}
 	}
-	d.sort(sorted, span)
+	d.sort(sorted, packed, span)
 	return nil
 }
 
@@ -235,10 +241,14 @@ func (d *blockDecoder) gather(b *Block, unit uint64, base int64) {
 	b.Time, b.CTA, b.Warp = resize(b.Time, n), resize(b.CTA, n), resize(b.Warp, n)
 	b.Seq, b.Op = resize(b.Seq, n), resize(b.Op, n)
 	times, ctas, warps, seqs, ops := b.Time[:n], b.CTA[:n], b.Warp[:n], b.Seq[:n], b.Op[:n]
+	for i, t := range d.order[:n] {
+		times[i] = base + int64(t*unit)
+	}
 	for i, k := range d.perm[:n] {
-		r := &d.recs[k]
-		times[i] = base + int64(d.keys[k]*unit)
-		ctas[i], warps[i], seqs[i], ops[i] = r.cta, r.warp, r.seq, r.op
+		r := d.recs[k]
+		w := d.runs[r.run].warp
+		ctas[i], warps[i] = uint32(w>>32), uint32(w)
+		seqs[i], ops[i] = r.seq, uint32(r.op)
 	}
 }
 

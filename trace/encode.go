@@ -30,9 +30,15 @@ func (r *row) key() key { return key{r.time, r.cta, r.warp, r.seq} }
 // warpRun is the rows of one warp in a block.
 type warpRun struct {
 	warp  uint64 // CTA<<32 | warp
-	first uint32 // index of its first row in stored order
+	first uint32 // sequence number of its first row
 	rows  uint32
 	at    uint32 // where the run begins in warp order
+}
+
+// cell is what every row has besides its warp.
+type cell struct {
+	time    int64
+	seq, op uint32
 }
 
 // blockEncoder turns rows into the payload of a block. It is reused.
@@ -43,9 +49,11 @@ type blockEncoder struct {
 	runOf     []uint32 // by row in stored order
 	rank      []uint32 // place of a run in warp order
 	perm      []uint32 // rows in warp order, as indices in stored order
+	cells     []cell   // what every row has, in warp order
 	local     []uint32 // template of an op, plus 1; by op
 	used      []uint32 // op of a template
 	uses      []uint32 // rows of a template
+	has       []Fields // operands of a template
 	ids       []uint16 // template of a row, in warp order
 	deltas    []uint64 // time since the run's row before, in warp order
 	values    []uint64
@@ -61,29 +69,29 @@ type blockEncoder struct {
 // order, and describes them.
 func (e *blockEncoder) encode(b []byte, rows []row, ops []Op, extras []string) ([]byte, summary) {
 	e.group(rows)
-	e.number(rows, ops)
+	e.number(ops)
 	b = appendColumn(b, colTemplates, e.templates.encode(e.col[:0], ops, e.used))
-	unit := e.timeDeltas(rows)
-	b = appendColumn(b, colWarps, e.warpColumn(rows, unit))
+	unit := e.timeDeltas(rows[0].time)
+	b = appendColumn(b, colWarps, e.warpColumn())
 	e.col = appendIndices(e.col[:0], e.ids, len(e.used))
 	b = appendColumn(b, colOp, e.col)
 	b = appendColumn(b, colTime, e.timeColumn(unit))
-	b = appendColumn(b, colSeq, e.seqColumn(rows))
+	b = appendColumn(b, colSeq, e.seqColumn())
 	var has Fields
-	for _, op := range e.used {
-		has |= ops[op].Has
+	for _, h := range e.has {
+		has |= h
 	}
 	if has.Has(FieldPhase) {
-		b = appendColumn(b, colPhase, e.phaseColumn(rows, ops))
+		b = appendColumn(b, colPhase, e.phaseColumn(rows))
 	}
 	if has.Has(FieldClk) {
-		b = appendColumn(b, colClk, e.clkColumn(rows, ops))
+		b = appendColumn(b, colClk, e.clkColumn(rows))
 	}
-	b = e.setColumn(b, colToken, FieldToken, rows, ops, has, func(r *row) uint64 { return r.token })
-	b = e.setColumn(b, colPred, FieldPred, rows, ops, has, func(r *row) uint64 { return uint64(r.pred) })
-	b = e.setColumn(b, colResult, FieldResult, rows, ops, has, func(r *row) uint64 { return uint64(r.result) })
+	b = e.setColumn(b, colToken, FieldToken, rows, has, func(r *row) uint64 { return r.token })
+	b = e.setColumn(b, colPred, FieldPred, rows, has, func(r *row) uint64 { return uint64(r.pred) })
+	b = e.setColumn(b, colResult, FieldResult, rows, has, func(r *row) uint64 { return uint64(r.result) })
 	if has.Has(FieldExtra) {
-		b = appendColumn(b, colExtra, e.extraColumn(rows, ops, extras))
+		b = appendColumn(b, colExtra, e.extraColumn(rows, extras))
 	}
 	return b, e.summarise(rows, ops)
 }
@@ -99,7 +107,7 @@ func (e *blockEncoder) group(rows []row) {
 		w := uint64(r.cta)<<32 | uint64(r.warp)
 		g := e.set.add(w)
 		if int(g) == len(e.runs) {
-			e.runs = append(e.runs, warpRun{warp: w, first: uint32(i), at: g})
+			e.runs = append(e.runs, warpRun{warp: w, at: g})
 		}
 		e.runs[g].rows++
 		e.runOf[i] = g
@@ -113,23 +121,26 @@ func (e *blockEncoder) group(rows []row) {
 		r.at = at
 		at += r.rows
 	}
-	e.perm = resize(e.perm, len(rows))
+	e.perm, e.cells = resize(e.perm, len(rows)), resize(e.cells, len(rows))
 	for i, g := range e.runOf {
-		e.perm[e.rank[g]] = uint32(i)
+		k := e.rank[g]
 		e.rank[g]++
+		r := &rows[i]
+		e.perm[k] = uint32(i)
+		e.cells[k] = cell{r.time, r.seq, r.op}
 	}
 }
 
 // number gives the operations of the rows numbers of their own: templates.
-func (e *blockEncoder) number(rows []row, ops []Op) {
+func (e *blockEncoder) number(ops []Op) {
 	e.local = resize(e.local, len(ops))
 	clear(e.local)
-	e.used, e.uses = e.used[:0], e.uses[:0]
-	e.ids = resize(e.ids, len(rows))
-	for k, i := range e.perm {
-		op := rows[i].op
+	e.used, e.uses, e.has = e.used[:0], e.uses[:0], e.has[:0]
+	e.ids = resize(e.ids, len(e.cells))
+	for k := range e.cells {
+		op := e.cells[k].op
 		if e.local[op] == 0 {
-			e.used, e.uses = append(e.used, op), append(e.uses, 0)
+			e.used, e.uses, e.has = append(e.used, op), append(e.uses, 0), append(e.has, ops[op].Has)
 			e.local[op] = uint32(len(e.used))
 		}
 		id := e.local[op] - 1
@@ -140,13 +151,12 @@ func (e *blockEncoder) number(rows []row, ops []Op) {
 
 // timeDeltas fills deltas, and returns the unit of which all the block's
 // times are multiples: GPU timers move in steps.
-func (e *blockEncoder) timeDeltas(rows []row) (unit uint64) {
-	e.deltas = resize(e.deltas, len(rows))
-	base := rows[0].time
+func (e *blockEncoder) timeDeltas(base int64) (unit uint64) {
+	e.deltas = resize(e.deltas, len(e.cells))
 	for _, g := range e.runs {
 		before := base
 		for k := g.at; k < g.at+g.rows; k++ {
-			t := rows[e.perm[k]].time
+			t := e.cells[k].time
 			d := uint64(t) - uint64(before)
 			e.deltas[k] = d
 			before = t
@@ -175,7 +185,7 @@ func gcd(a, b uint64) uint64 {
 
 // warpColumn is the runs, one number after the other of each: so all CTAs,
 // then all warps, and so on.
-func (e *blockEncoder) warpColumn(rows []row, unit uint64) []byte {
+func (e *blockEncoder) warpColumn() []byte {
 	b := binary.AppendUvarint(e.col[:0], uint64(len(e.runs)))
 	cta := uint64(0)
 	for _, g := range e.runs {
@@ -192,7 +202,7 @@ func (e *blockEncoder) warpColumn(rows []row, unit uint64) []byte {
 		b = binary.AppendUvarint(b, e.deltas[g.at])
 	}
 	for _, g := range e.runs {
-		b = binary.AppendUvarint(b, uint64(rows[g.first].seq))
+		b = binary.AppendUvarint(b, uint64(e.cells[g.at].seq))
 	}
 	e.col = b
 	return b
@@ -231,13 +241,13 @@ func (e *blockEncoder) timeColumn(unit uint64) []byte {
 // seqColumn is the rows whose sequence number is not that of the warp's row
 // before plus one: how many rows after the exception before, counting all
 // rows but the first of each run, and by how much.
-func (e *blockEncoder) seqColumn(rows []row) []byte {
+func (e *blockEncoder) seqColumn() []byte {
 	b := e.col[:0]
 	gap := uint64(0)
 	for _, g := range e.runs {
-		want := rows[g.first].seq + 1
+		want := e.cells[g.at].seq + 1
 		for k := g.at + 1; k < g.at+g.rows; k++ {
-			seq := rows[e.perm[k]].seq
+			seq := e.cells[k].seq
 			if d := int32(seq - want); d != 0 {
 				b = binary.AppendUvarint(b, gap)
 				b = binary.AppendUvarint(b, zigzag(uint64(int64(d))))
@@ -263,12 +273,12 @@ func (e *blockEncoder) predict() {
 // phaseColumn is the phases as differences from what is expected: one more
 // than the warp's row before of the same template had; for the first such
 // row of a warp, what it was in the warp before.
-func (e *blockEncoder) phaseColumn(rows []row, ops []Op) []byte {
+func (e *blockEncoder) phaseColumn(rows []row) []byte {
 	e.predict()
 	for n, g := range e.runs {
 		for k := g.at; k < g.at+g.rows; k++ {
 			id := e.ids[k]
-			if !ops[e.used[id]].Has.Has(FieldPhase) {
+			if !e.has[id].Has(FieldPhase) {
 				continue
 			}
 			phase := rows[e.perm[k]].phase
@@ -288,8 +298,8 @@ func (e *blockEncoder) phaseColumn(rows []row, ops []Op) []byte {
 // clkColumn is the clock rate, in cycles a nanosecond times 65536, and the
 // clocks as differences from what that rate gives after the warp's row
 // before; for the first row of a warp, after the first of the warp before.
-func (e *blockEncoder) clkColumn(rows []row, ops []Op) []byte {
-	rate := e.clockRate(rows, ops)
+func (e *blockEncoder) clkColumn(rows []row) []byte {
+	rate := e.clockRate(rows)
 	b := binary.AppendUvarint(e.col[:0], uint64(rate))
 	e.values = e.values[:0]
 	var head clockPoint
@@ -297,12 +307,12 @@ func (e *blockEncoder) clkColumn(rows []row, ops []Op) []byte {
 		at := head
 		first := true
 		for k := g.at; k < g.at+g.rows; k++ {
-			r := &rows[e.perm[k]]
-			if !ops[r.op].Has.Has(FieldClk) {
+			if !e.has[e.ids[k]].Has(FieldClk) {
 				continue
 			}
-			e.values = append(e.values, zigzag(uint64(r.clk)-at.predict(r.time, rate)))
-			at = clockPoint{r.time, r.clk}
+			time, clk := e.cells[k].time, rows[e.perm[k]].clk
+			e.values = append(e.values, zigzag(uint64(clk)-at.predict(time, rate)))
+			at = clockPoint{time, clk}
 			if first {
 				head, first = at, false
 			}
@@ -320,13 +330,14 @@ func (p clockPoint) predict(time int64, rate uint32) uint64 {
 }
 
 // clockRate measures the clock over the run that shows the most of it.
-func (e *blockEncoder) clockRate(rows []row, ops []Op) uint32 {
+func (e *blockEncoder) clockRate(rows []row) uint32 {
 	var dt, dclk int64
 	for _, g := range e.runs {
-		a, z := &rows[e.perm[g.at]], &rows[e.perm[g.at+g.rows-1]]
-		if !ops[a.op].Has.Has(FieldClk) || !ops[z.op].Has.Has(FieldClk) {
+		first, last := g.at, g.at+g.rows-1
+		if !e.has[e.ids[first]].Has(FieldClk) || !e.has[e.ids[last]].Has(FieldClk) {
 			continue
 		}
+		a, z := &rows[e.perm[first]], &rows[e.perm[last]]
 		if t, c := z.time-a.time, z.clk-a.clk; t > dt && c > 0 {
 			dt, dclk = t, c
 		}
@@ -343,15 +354,15 @@ func (e *blockEncoder) clockRate(rows []row, ops []Op) uint32 {
 
 // setColumn is a column of few distinct values: those, and for each row that
 // has the operand the number of its value.
-func (e *blockEncoder) setColumn(b []byte, id columnID, f Field, rows []row, ops []Op, has Fields, value func(*row) uint64) []byte {
+func (e *blockEncoder) setColumn(b []byte, id columnID, f Field, rows []row, has Fields, value func(*row) uint64) []byte {
 	if !has.Has(f) {
 		return b
 	}
 	e.set.reset(len(rows))
 	e.codes = e.codes[:0]
-	for _, i := range e.perm {
-		if r := &rows[i]; ops[r.op].Has.Has(f) {
-			e.codes = append(e.codes, uint16(e.set.add(value(r))))
+	for k, id := range e.ids {
+		if e.has[id].Has(f) {
+			e.codes = append(e.codes, uint16(e.set.add(value(&rows[e.perm[k]]))))
 		}
 	}
 	e.col = appendWords(e.col[:0], e.set.values)
@@ -360,12 +371,12 @@ func (e *blockEncoder) setColumn(b []byte, id columnID, f Field, rows []row, ops
 }
 
 // extraColumn is as setColumn, of texts.
-func (e *blockEncoder) extraColumn(rows []row, ops []Op, extras []string) []byte {
+func (e *blockEncoder) extraColumn(rows []row, extras []string) []byte {
 	e.set.reset(len(rows))
 	e.codes = e.codes[:0]
-	for _, i := range e.perm {
-		if r := &rows[i]; ops[r.op].Has.Has(FieldExtra) {
-			e.codes = append(e.codes, uint16(e.set.add(uint64(r.extra))))
+	for k, id := range e.ids {
+		if e.has[id].Has(FieldExtra) {
+			e.codes = append(e.codes, uint16(e.set.add(uint64(rows[e.perm[k]].extra))))
 		}
 	}
 	b := binary.AppendUvarint(e.col[:0], uint64(len(e.set.values)))

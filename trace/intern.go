@@ -54,12 +54,13 @@ func (t *opTable) insert(slot uint64, o *Op) (uint32, error) {
 // hash spreads operations over the table.
 func (o *Op) hash() uint64 {
 	a := uint64(o.Kind) | uint64(o.Has)<<8 | uint64(o.Parity)<<40 | uint64(o.Red)<<48 | uint64(o.Sem)<<56
-	h := fold(a^0x9E3779B97F4A7C15, (uint64(o.Lanes)|uint64(o.Bar)<<32)^0xD6E8FEB86659FD93)
-	h = fold(h^o.Addr, (uint64(o.Line)|uint64(o.Count)<<32)^0xA0761D6478BD642F)
-	h = fold(h^o.PC, uint64(o.Bytes)^o.Lost<<17^0xE7037ED1A0B428DB)
-	h = fold(h^uint64(o.Owner), (uint64(o.Mask)|uint64(o.CTAMask)<<32)^0x8EBC6AF09C88C6E3)
-	for _, s := range [...]string{o.Group, o.File, o.Text, o.Name} {
-		if len(s) > 0 {
+	b := uint64(o.Lanes) | uint64(o.Line)<<32
+	c := o.Addr ^ bits.RotateLeft64(o.PC, 32) ^ bits.RotateLeft64(o.Lost, 17)
+	d := uint64(o.Count) | uint64(o.Bar)<<32
+	d ^= bits.RotateLeft64(uint64(o.Bytes), 16) ^ bits.RotateLeft64(uint64(o.Owner)|uint64(o.CTAMask)<<32, 7) ^ uint64(o.Mask)<<40
+	h := fold(fold(a^0x9E3779B97F4A7C15, b^0xD6E8FEB86659FD93)^c, d^0xA0761D6478BD642F)
+	if len(o.Group)|len(o.File)|len(o.Text)|len(o.Name) != 0 {
+		for _, s := range [...]string{o.Group, o.File, o.Text, o.Name} {
 			h = fold(h^nameHash(s), 0x589965CC75374CC3)
 		}
 	}

@@ -6,75 +6,90 @@ import (
 	"slices"
 )
 
-const (
-	rowBits   = 16 // a row's index in a block: MaxBlockRows is 1<<16
-	digitBits = 11 // of the radix sort: the counts of one digit stay in L1
-)
+const rowBits = 16 // a row's index in a block: MaxBlockRows is 1<<16
 
-// sort fills perm with the rows by time. Rows of one time stay in warp order,
-// which makes that the stored order. span is the latest of the times in keys.
-func (d *blockDecoder) sort(sorted bool, span uint64) {
+// sort fills perm and order with the rows by time. Rows of one time stay in
+// warp order, which makes that the stored order. span is the latest of the
+// times in keys.
+func (d *blockDecoder) sort(sorted, packed bool, span uint64) {
 	n := len(d.keys)
-	d.perm = resize(d.perm, n)
-	if sorted || bits.Len64(span) > 64-rowBits {
+	d.perm, d.order = resize(d.perm, n), resize(d.order, n)
+	if !packed {
 		for i := range d.perm {
 			d.perm[i] = uint32(i)
 		}
 		if !sorted {
 			slices.SortStableFunc(d.perm, func(a, b uint32) int { return cmp.Compare(d.keys[a], d.keys[b]) })
 		}
+		for i, k := range d.perm {
+			d.order[i] = d.keys[k]
+		}
 		return
 	}
-	d.values, d.swap = resize(d.values, n), resize(d.swap, n)
-	for i, t := range d.keys {
-		d.values[i] = t<<rowBits | uint64(i)
+	keys := d.keys
+	if !sorted {
+		keys = d.sorter.sort(keys, bits.Len64(span)+rowBits)
 	}
-	for i, v := range radixSort(d.values, d.swap, rowBits, bits.Len64(span)) {
-		d.perm[i] = uint32(v & (1<<rowBits - 1))
+	perm, times := d.perm[:len(keys)], d.order[:len(keys)]
+	for i, v := range keys {
+		perm[i], times[i] = uint32(v&(1<<rowBits-1)), v>>rowBits
 	}
 }
 
-// radixSort sorts numbers by the width bits from bit low on, stably, and
-// returns the one of the two slices that they are in.
-func radixSort(from, to []uint64, low, width int) []uint64 {
-	if width == 0 {
-		return from
-	}
-	passes := (width + digitBits - 1) / digitBits
-	digit := (width + passes - 1) / passes
-	var counts [1 << digitBits]uint32
-	for p := range passes {
-		mask := uint64(1)<<digit - 1
-		radixPass(from, to, counts[:mask+1], uint(low+p*digit), mask)
-		from, to = to, from
-	}
-	return from
+// keySorter sorts distinct numbers that are spread evenly, as times are.
+type keySorter struct {
+	counts [1 << bucketBits]uint32
+	swap   []uint64
 }
 
-// radixPass moves from to to, sorted by one digit and otherwise unchanged.
-func radixPass(from, to []uint64, counts []uint32, shift uint, mask uint64) {
-	clear(counts)
-	for _, v := range from {
-		counts[v>>(shift&63)&mask]++
+// bucketBits is how many of a number's leading bits choose its bucket. So
+// many buckets leave a few numbers in each, and their counts in the cache.
+const bucketBits = 14
+
+// sort sorts numbers below 1<<width. It returns them in their own slice or
+// in one that is valid until the next call.
+func (s *keySorter) sort(keys []uint64, width int) []uint64 {
+	s.swap = resize(s.swap, len(keys))
+	shift := uint(max(width-bucketBits, 0)) & 63
+	clear(s.counts[:])
+	for _, v := range keys {
+		s.counts[v>>shift&(1<<bucketBits-1)]++
 	}
 	at := uint32(0)
-	for i, n := range counts {
-		counts[i] = at
+	for i, n := range s.counts {
+		s.counts[i] = at
 		at += n
 	}
-	for _, v := range from {
-		c := &counts[v>>(shift&63)&mask]
+	to := s.swap
+	for _, v := range keys {
+		c := &s.counts[v>>shift&(1<<bucketBits-1)]
 		to[*c] = v
 		*c++
 	}
+	// What is left to do is within the buckets, unless they are crowded.
+	moves := 16 * len(to)
+	for i := 1; i < len(to); i++ {
+		v := to[i]
+		j := i
+		for ; j > 0 && to[j-1] > v; j-- {
+			to[j] = to[j-1]
+		}
+		to[j] = v
+		if moves -= i - j; moves < 0 {
+			slices.Sort(to)
+			break
+		}
+	}
+	return to
 }
 
 const windowBits = 17 // a row's index in a writer's window: two blocks
 
 // rowSorter puts the rows that a writer has buffered into stored order.
 type rowSorter struct {
-	keys, swap []uint64
-	rows       []row
+	sorter keySorter
+	keys   []uint64
+	rows   []row
 }
 
 // sort orders rows by key; rows of one key stay as they are.
@@ -88,12 +103,12 @@ func (s *rowSorter) sort(rows []row) {
 		slices.SortStableFunc(rows, func(a, b row) int { return a.key().compare(b.key()) })
 		return
 	}
-	s.keys, s.swap = resize(s.keys, len(rows)), resize(s.swap, len(rows))
+	s.keys = resize(s.keys, len(rows))
 	for i := range rows {
 		s.keys[i] = (uint64(rows[i].time)-uint64(lo))<<windowBits | uint64(i)
 	}
 	s.rows = append(s.rows[:0], rows...)
-	for i, v := range radixSort(s.keys, s.swap, windowBits, width) {
+	for i, v := range s.sorter.sort(s.keys, width+windowBits) {
 		rows[i] = s.rows[v&(1<<windowBits-1)]
 	}
 	for i := 0; i < len(rows); {
