@@ -11,9 +11,9 @@ import (
 	"btrace/trace"
 )
 
-// residentThreads bounds the threads whose CTAs run at the same time, and so
-// the memory of a launch, whatever the size of its grid.
-const residentThreads = 8192
+// residentThreads is how many threads run side by side: as many as one SM
+// holds. It bounds the memory of a launch, whatever the size of its grid.
+const residentThreads = 2048
 
 // launch is one launch under way.
 type launch struct {
