@@ -32,8 +32,8 @@ const maxThreads = 1024
 // allows 16.
 const maxCluster = 64
 
-// maxLive bounds the CTAs that are replayed at once. The largest GPUs hold a
-// few thousand.
+// maxLive bounds the scopes that are replayed at once. The largest GPUs hold
+// a few thousand CTAs.
 const maxLive = 1 << 16
 
 // maxMbars bounds the mbarriers of a CTA: what its shared memory can hold (228
@@ -100,8 +100,7 @@ type run struct {
 	src     Source
 	launch  trace.Launch
 	opt     Options
-	size    uint32   // CTAs of a scope
-	ctas    uint64   // of the launch
+	layout  layout
 	warps   uint32   // of a CTA
 	masks   []uint32 // lanes of each warp
 	workers []*worker
@@ -128,7 +127,7 @@ type worker struct {
 }
 
 func newRun(src Source, l trace.Launch, opt Options) (*run, error) {
-	r := &run{src: src, launch: l, opt: opt, ctas: l.CTAs(), warps: uint32(l.Warps()), size: 1}
+	r := &run{src: src, launch: l, opt: opt, layout: newLayout(&l), warps: uint32(l.Warps())}
 	r.found.launch = &r.launch
 	cluster := l.ClusterSize()
 	switch {
@@ -136,10 +135,8 @@ func newRun(src Source, l trace.Launch, opt Options) (*run, error) {
 		r.refuse = fmt.Sprintf("the launch has %d threads a CTA; %d is the most there can be", l.Threads(), maxThreads)
 	case cluster > maxCluster:
 		r.refuse = fmt.Sprintf("the launch has %d CTAs a cluster; %d is the most there can be", cluster, maxCluster)
-	case r.ctas > 1<<32:
-		r.refuse = fmt.Sprintf("the launch has %d CTAs; 2^32 is the most that a trace can name", r.ctas)
-	default:
-		r.size = uint32(cluster)
+	case r.layout.ctas > 1<<32:
+		r.refuse = fmt.Sprintf("the launch has %d CTAs; 2^32 is the most that a trace can name", r.layout.ctas)
 	}
 	if r.refuse == "" {
 		for w := range r.warps {
@@ -178,9 +175,7 @@ func (r *run) all(ctx context.Context) error {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	if scopes := (r.ctas + uint64(r.size) - 1) / uint64(r.size); uint64(n) > scopes {
-		n = int(scopes)
-	}
+	n = int(min(uint64(n), r.layout.scopes()))
 	r.start(n)
 	id := r.launch.ID
 	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id}) {
@@ -214,11 +209,11 @@ func (r *run) widen(ctx context.Context) error {
 			return err
 		}
 		if b.Len() > 0 {
-			if r.ctas > 1<<20 {
-				r.refuse = fmt.Sprintf("a grid-wide barrier over %d CTAs is more than can be replayed", r.ctas)
+			if r.layout.ctas > 1<<20 {
+				r.refuse = fmt.Sprintf("a grid-wide barrier over %d CTAs is more than can be replayed", r.layout.ctas)
 				return nil
 			}
-			r.size = uint32(r.ctas)
+			r.layout.whole = true
 			return nil
 		}
 	}
@@ -240,15 +235,15 @@ func (r *run) feed(b *trace.Block) {
 }
 
 func (w *worker) block(b *trace.Block, ops []trace.Op) {
-	size := w.r.size
+	lay := &w.r.layout
 	for i, cta := range b.CTA {
-		index := cta / size
+		index := lay.scope(cta)
 		if index%w.of != w.n {
 			continue
 		}
 		op := &ops[b.Op[i]]
-		if uint64(cta) >= w.r.ctas || b.Warp[i] >= w.r.warps {
-			w.skip(b, i, op, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", w.r.ctas, w.r.warps))
+		if uint64(cta) >= lay.ctas || b.Warp[i] >= w.r.warps {
+			w.skip(b, i, op, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", lay.ctas, w.r.warps))
 			continue
 		}
 		lanes := op.Lanes & w.r.masks[b.Warp[i]]
@@ -262,7 +257,7 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 				w.skip(b, i, op, &w.late, "after all lanes of its CTA had exited")
 				continue
 			}
-			if uint64(len(w.scopes))*uint64(size) >= maxLive/uint64(w.of) && size < maxLive {
+			if len(w.scopes) >= maxLive/int(w.of) {
 				w.skip(b, i, op, &w.strange, fmt.Sprintf("while %d others are alive: no GPU holds so many", len(w.scopes)*int(w.of)))
 				continue
 			}
@@ -300,9 +295,7 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 const rowFields = trace.Fields(1<<trace.FieldPred | 1<<trace.FieldResult | 1<<trace.FieldToken | 1<<trace.FieldPhase)
 
 func (w *worker) newScope(index uint32) *scope {
-	first := index * w.r.size
-	size := uint32(min(uint64(w.r.size), w.r.ctas-uint64(first)))
-	s := newScope(&w.r.launch, first, size, w.r.opt.lookahead())
+	s := newScope(&w.r.launch, w.r.layout, index, w.r.opt.lookahead())
 	s.mute = w.r.mute
 	if w.sketch != nil {
 		s.watch = w.sketch.pic
@@ -314,9 +307,6 @@ func (w *worker) newScope(index uint32) *scope {
 // retire frees a scope that is over: all its lanes have exited.
 func (w *worker) retire(index uint32, s *scope) {
 	s.finish(false)
-	if w.sketch != nil {
-		w.sketch.over(s)
-	}
 	w.keep(s)
 	delete(w.scopes, index)
 	w.finished[index] = true

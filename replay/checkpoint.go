@@ -15,8 +15,8 @@ func appendCheckpoint(b []byte, s *scope) []byte {
 }
 
 // restore makes a scope from a checkpoint.
-func restore(l *trace.Launch, first, size uint32, b []byte) (*scope, error) {
-	s := newScope(l, first, size, DefaultLookahead)
+func restore(l *trace.Launch, y layout, number uint32, b []byte) (*scope, error) {
+	s := newScope(l, y, number, DefaultLookahead)
 	c := &codec{buf: b, reading: true}
 	c.scope(s)
 	if c.err == nil && len(c.buf) > 0 {
@@ -39,7 +39,7 @@ func (c *codec) scope(s *scope) {
 			id = ctas[i].id
 		}
 		c.u32(&id)
-		if id-s.first >= s.size {
+		if !s.has(id) {
 			c.fail("CTA outside the scope")
 			return
 		}
@@ -170,10 +170,16 @@ func (c *codec) loc(l *Location) {
 
 func (c *codec) collective(s *scope, co *collective) {
 	c.u32(&co.ref.CTA)
-	c.u32(&co.ctas)
 	as(c, &co.ref.Barrier.Kind)
 	c.str(&co.ref.Barrier.Name)
 	c.bools(&co.known, &co.exitLowers)
+	if c.reading {
+		if !s.has(co.ref.CTA) {
+			c.fail("a barrier outside the scope")
+			return
+		}
+		co.ctas = s.participants(co.ref)
+	}
 	m := co.m
 	as(c, &m.Kind)
 	c.u64(&m.Phase)
@@ -183,7 +189,7 @@ func (c *codec) collective(s *scope, co *collective) {
 	list(c, &m.Warps, func(w *barrier.CollectiveWarp) {
 		c.u32(&w.CTA)
 		c.u32(&w.Warp)
-		if w.CTA-s.first >= s.size || w.Warp >= uint32(s.launch.Warps()) {
+		if !s.has(w.CTA) || w.Warp >= uint32(s.launch.Warps()) {
 			c.fail("no such warp")
 		}
 		c.u32(&w.Live)
@@ -195,6 +201,16 @@ func (c *codec) collective(s *scope, co *collective) {
 
 func (c *codec) warp(s *scope, w *warp) {
 	c.u32(&w.seen)
+	if w.live != w.all {
+		c.i64(&w.gone.since)
+		as(c, &w.gone.kind)
+		c.u32(&w.gone.seq)
+		c.loc(&w.gone.loc)
+		if int(w.gone.kind) >= trace.NumKinds {
+			c.fail("no such kind")
+			w.gone.kind = trace.KindUnknown
+		}
+	}
 	c.u32(&w.rows)
 	c.u32(&w.maxSeq)
 	c.bools(&w.lost)

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 
 	"btrace/replay/barrier"
 	"btrace/replay/rules"
@@ -12,7 +13,7 @@ import (
 type collective struct {
 	history
 	ref  BarrierRef // of its first CTA; its phase is not kept up
-	ctas uint32     // CTAs that take part
+	ctas []uint32   // that take part; nil for all of the launch
 	m    *barrier.Collective
 	// exitLowers: a thread that exits is not waited for. True for the groups
 	// whose hardware barrier works so: the CTA and the cluster.
@@ -29,18 +30,15 @@ func (c *collective) at() BarrierRef {
 }
 
 // of reports whether a CTA takes part.
-func (c *collective) of(cta uint32) bool { return cta-c.ref.CTA < c.ctas }
+func (c *collective) of(cta uint32) bool { return c.ctas == nil || slices.Contains(c.ctas, cta) }
 
 // collective finds the barrier of a cluster or group operation, or makes it.
 func (s *scope) collective(w *warp, r *row) *collective {
 	b := r.op.Barrier(w.id)
 	ref := BarrierRef{CTA: w.cta.id, Barrier: b}
-	ctas := uint32(1)
-	switch {
-	case b.Kind == trace.BarrierCluster, b.Name == "cluster":
-		ref.CTA, ctas = s.clusterOf(w.cta.id), s.clusterSize()
-	case b.Name == "grid":
-		ref.CTA, ctas = s.first, s.size
+	ctas := s.participants(ref)
+	if ref.CTA = 0; ctas != nil {
+		ref.CTA = ctas[0]
 	}
 	if c := s.collectiveAt(ref); c != nil {
 		return c
@@ -70,16 +68,30 @@ func (s *scope) collectiveAt(ref BarrierRef) *collective {
 	return nil
 }
 
-func (s *scope) clusterSize() uint32 { return uint32(s.launch.ClusterSize()) }
-
-func (s *scope) clusterOf(cta uint32) uint32 { return cta - cta%s.clusterSize() }
+// participants lists the CTAs that take part in the barrier of a CTA; nil
+// means all of the launch.
+func (s *scope) participants(ref BarrierRef) []uint32 {
+	switch b := ref.Barrier; {
+	case b.Kind == trace.BarrierCluster, b.Name == "cluster":
+		return s.layout.clusterOf(ref.CTA)
+	case b.Name == "grid":
+		return nil
+	}
+	return []uint32{ref.CTA}
+}
 
 // fill makes all threads of the barrier's CTAs its members; those that have
 // exited are not.
 func (s *scope) fill(c *collective, kind barrier.CollectiveKind) {
 	c.m, c.known = barrier.NewCollective(kind, 0), true
 	var eff barrier.Effect
-	for id := c.ref.CTA; id-c.ref.CTA < c.ctas; id++ {
+	ctas := c.ctas
+	if ctas == nil {
+		for id := range uint32(s.layout.ctas) {
+			ctas = append(ctas, id)
+		}
+	}
+	for _, id := range ctas {
 		c.m.Add(id, s.threads)
 		if ct := s.ctas[id]; ct != nil {
 			for _, w := range ct.warps {

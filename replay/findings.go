@@ -132,7 +132,7 @@ func (s *scope) violations(w *warp, r *row, ref BarrierRef) {
 		if x.Barrier.Kind == trace.BarrierNone {
 			x.Barrier = s.exitBarrier(v.Rule)
 			if x.Barrier.Kind == trace.BarrierCluster {
-				x.CTA = s.clusterOf(w.cta.id)
+				x.CTA = s.layout.clusterOf(w.cta.id)[0]
 			}
 		}
 		if v.Escalated {

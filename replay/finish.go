@@ -62,7 +62,10 @@ func (s *scope) holes() {
 
 // trapUnexplained reports a trap that no broken rule accounts for.
 func (s *scope) trapUnexplained() {
-	x := Finding{Rule: rules.TrapUnexplained, Message: "the launch trapped (" + s.trap + "), and no rule explains it", BarrierRef: BarrierRef{CTA: s.first}}
+	x := Finding{Rule: rules.TrapUnexplained, Message: "the launch trapped (" + s.trap + "), and no rule explains it"}
+	if s.members != nil {
+		x.CTA = s.members[0]
+	}
 	if r := s.trapRow; r != nil {
 		x.Threads, x.Time, x.Location, x.Events = []Lanes{r.who()}, r.time, r.loc(), []EventRef{r.ref()}
 		x.CTA = r.cta
@@ -207,7 +210,7 @@ func (s *scope) whereabouts(w *warp, lanes uint32) []diagnose.Absent {
 	}
 	if gone := lanes & w.all &^ w.live; gone != 0 {
 		a := part(gone, diagnose.Exited)
-		a.Location, a.Op = w.exitLoc, trace.KindExit.String()
+		a.Location, a.Op = w.gone.loc, w.gone.kind.String()
 	}
 	if never := lanes & w.live &^ w.seen; never != 0 {
 		part(never, diagnose.NotStarted)

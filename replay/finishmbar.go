@@ -66,7 +66,7 @@ func (s *scope) describeMbar(n *stuck) {
 }
 
 // exist is the number of threads in the scope.
-func (s *scope) exist() uint64 { return uint64(s.size) * uint64(s.threads) }
+func (s *scope) exist() uint64 { return s.size() * uint64(s.threads) }
 
 // describeParity fills in what the lanes that wait by parity had waited for
 // before.

@@ -226,6 +226,9 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 	mb.m.Init(r.op.Count, &s.eff)
 	s.violations(w, r, ref)
 	mb.init, mb.initRef = r.loc(), r.ref()
+	if s.watch != nil {
+		s.watch.used(mb.ref)
+	}
 	mb.adopted, mb.reuses = false, mb.reuses[:0]
 	mb.arrived, mb.waits, mb.tokens, mb.words = mb.arrived[:0], mb.waits[:0], mb.tokens[:0], mb.words[:0]
 	mb.copies, mb.async, mb.unknown = mb.copies[:0], 0, false
@@ -414,8 +417,8 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 		}
 	case trace.KindMbarCopy:
 		s.copyTo(mb, r, n)
-		for rank := uint32(0); rank < 32 && rank < s.size; rank++ {
-			if to := s.first + rank; r.op.CTAMask>>rank&1 != 0 && to != mb.ref.CTA {
+		for rank, to := range s.layout.clusterOf(w.cta.id) {
+			if r.op.CTAMask>>rank&1 != 0 && to != mb.ref.CTA {
 				s.copyTo(s.mbar(to, r.op.Addr), r, n)
 			}
 		}

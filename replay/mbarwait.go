@@ -68,6 +68,9 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 	if isTest {
 		s.become(w, r, strand{})
 	} else {
+		if s.watch != nil {
+			s.watch.used(mb.ref)
+		}
 		if s.watch != nil && live && !mb.passed(uint64(max(phase, 0))) {
 			mb.waiters = append(mb.waiters, w)
 		}

@@ -22,8 +22,6 @@ type track struct {
 	cells []uint8
 	shift uint8 // its own slice width: rows are brought to one width at the end
 	last  int64 // time up to which it is drawn
-	state Activity
-	mixed bool
 }
 
 type laneKey struct {
@@ -161,6 +159,8 @@ func (p *picture) arrived(ref BarrierRef, time int64, n, expected uint64) {
 	l.open.Arrivals += n
 	l.open.Expected = max(l.open.Expected, expected)
 }
+
+func (p *picture) used(ref BarrierRef) { p.lane(ref) }
 
 func (p *picture) lane(ref BarrierRef) *laneTrack {
 	k := laneKey{ref.CTA, ref.Barrier}

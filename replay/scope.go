@@ -37,10 +37,11 @@ func (r *row) site() uint64 {
 // scope replays the CTAs that can synchronise with each other.
 type scope struct {
 	launch  *trace.Launch
-	first   uint32 // first CTA
-	size    uint32 // CTAs
-	threads int    // of a CTA
-	limit   int    // rows that may be parked
+	layout  layout
+	number  uint32   // of the scope
+	members []uint32 // its CTAs, by rank; nil for all of the launch
+	threads int      // of a CTA
+	limit   int      // rows that may be parked
 
 	ctas        map[uint32]*cta
 	collectives []*collective
@@ -77,6 +78,8 @@ type watcher interface {
 	changed(s *scope, w *warp, time int64)
 	// released: strands of the warp are about to be let go by others.
 	released(s *scope, w *warp, time int64)
+	// used: the barrier was initialised or waited on.
+	used(ref BarrierRef)
 	// completed: the barrier's phase ended.
 	completed(ref BarrierRef, time int64)
 	// arrived: lanes arrived in the barrier's phase, which needs so many.
@@ -100,9 +103,9 @@ type history struct {
 	forced bool // the current phase was ended by force: the recording contradicts the model
 }
 
-func newScope(l *trace.Launch, first, size uint32, limit int) *scope {
+func newScope(l *trace.Launch, y layout, number uint32, limit int) *scope {
 	return &scope{
-		launch: l, first: first, size: size, threads: int(l.Threads()), limit: limit,
+		launch: l, layout: y, number: number, members: y.members(number), threads: int(l.Threads()), limit: limit,
 		ctas: make(map[uint32]*cta), findings: findings{launch: l},
 	}
 }
@@ -190,7 +193,7 @@ func (s *scope) drain() {
 // stuck reports whether no row to come can change anything: every lane of the
 // scope waits, has exited, or is behind a parked row.
 func (s *scope) stuck() bool {
-	if len(s.ctas) < int(s.size) {
+	if uint64(len(s.ctas)) < s.size() {
 		return false
 	}
 	for _, c := range s.ctas {
@@ -289,7 +292,7 @@ func (s *scope) apply(c *cta, kind waitKind) {
 
 // over reports whether all lanes of the scope have exited.
 func (s *scope) over() bool {
-	return s.parked == 0 && s.exited == uint64(s.size)*uint64(s.threads)
+	return s.parked == 0 && s.exited == s.size()*uint64(s.threads)
 }
 
 func popcount(m uint32) int { return bits.OnesCount32(m) }

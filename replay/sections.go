@@ -25,7 +25,7 @@ const maxCells = 4 << 20
 
 // newDrawing sizes a picture for a launch.
 func newDrawing(r *run, origin, last int64) *drawing {
-	rows := max(r.ctas*uint64(r.warps), 1)
+	rows := max(r.layout.ctas*uint64(r.warps), 1)
 	cells := 64
 	for cells < 4096 && uint64(cells*2)*rows <= maxCells {
 		cells *= 2
@@ -37,22 +37,15 @@ func newDrawing(r *run, origin, last int64) *drawing {
 type sketch struct {
 	pic    *picture
 	points []point
-	overs  []ended
 	stuck  []hungRow
 	every  int
 }
 
 // point is a checkpoint: the state after all events up to and at a time.
 type point struct {
-	first uint32 // the scope
+	scope uint32
 	time  int64
 	data  []byte
-}
-
-// ended says when a scope was over: all its lanes exited.
-type ended struct {
-	first uint32
-	time  int64
 }
 
 // hungRow is a warp that waits for ever.
@@ -71,19 +64,17 @@ func (k *sketch) spacing(s *scope) int {
 	if k.every > 0 {
 		return k.every
 	}
-	return min(max(1024, 64*int(s.size)*((s.threads+31)/32)), 8192)
+	return min(max(1024, 64*int(s.size())*((s.threads+31)/32)), 8192)
 }
 
 // before writes a checkpoint, if one is due, before an event of that time.
 func (k *sketch) before(s *scope, time int64) {
 	if s.fresh >= k.spacing(s) && time > s.now {
-		k.points = append(k.points, point{s.first, s.now, appendCheckpoint(nil, s)})
+		k.points = append(k.points, point{s.number, s.now, appendCheckpoint(nil, s)})
 		s.fresh = 0
 	}
 	s.fresh++
 }
-
-func (k *sketch) over(s *scope) { k.overs = append(k.overs, ended{s.first, s.now}) }
 
 // ending is called for a scope that is not over when the recording ends,
 // before its hangs are looked for.
@@ -103,9 +94,8 @@ func (k *sketch) ending(s *scope) {
 // data is what the sections of a launch hold.
 type data struct {
 	origin, last int64
-	scope        uint32 // CTAs of a scope
+	whole        bool // the launch is one scope
 	pic          *picture
-	overs        []ended
 	stuck        []hungRow
 	marks        []findingMark
 	points       []point // sorted by scope and time
@@ -124,7 +114,7 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &data{scope: r.size}
+	d := &data{}
 	if r.refuse == "" {
 		if d.origin, d.last, err = span(ctx, src, l.ID); err != nil {
 			return nil, nil, err
@@ -135,29 +125,25 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 	if err := r.all(ctx); err != nil {
 		return nil, nil, err
 	}
-	d.scope = r.size
+	d.whole = r.layout.whole
 	lr, list := r.report()
 	for _, w := range r.workers {
 		for _, s := range w.scopes {
 			w.sketch.pic.end(s, d.last)
 		}
-		for _, o := range w.sketch.overs {
-			for row, t := range w.sketch.pic.rows {
-				if row.CTA-o.first < r.size && t.last >= 0 {
-					w.sketch.pic.paint(t, t.last, d.last, uint8(Exited))
-				}
+		for row, t := range w.sketch.pic.rows {
+			if w.finished[r.layout.scope(row.CTA)] && t.last >= 0 {
+				w.sketch.pic.paint(t, t.last, d.last, uint8(Exited))
 			}
 		}
 		d.pic.merge(w.sketch.pic)
-		d.overs = append(d.overs, w.sketch.overs...)
 		d.points = append(d.points, w.sketch.points...)
 		if lr.Verdict == Deadlock {
 			d.stuck = append(d.stuck, w.sketch.stuck...)
 		}
 	}
 	d.pic.align()
-	slices.SortFunc(d.points, func(a, b point) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.time, b.time)) })
-	slices.SortFunc(d.overs, func(a, b ended) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(d.points, func(a, b point) int { return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.time, b.time)) })
 	slices.SortFunc(d.stuck, func(a, b hungRow) int { return cmp.Or(compareRows(a.row, b.row), cmp.Compare(a.since, b.since)) })
 	d.marks = marksOf(list)
 	for _, h := range d.stuck {
@@ -237,7 +223,7 @@ func (d *data) sections(launch uint32) []trace.Section {
 	var index []chunkIndex
 	var out []trace.Section
 	for i := 0; i < len(d.points); {
-		index = append(index, chunkIndex{d.points[i].first, d.points[i].time})
+		index = append(index, chunkIndex{d.points[i].scope, d.points[i].time})
 		c := &codec{}
 		for i < len(d.points) && (len(c.buf) < chunkBytes) {
 			c.point(&d.points[i])
@@ -252,12 +238,12 @@ func (d *data) sections(launch uint32) []trace.Section {
 
 // chunkIndex is the scope and time of the first checkpoint of a section.
 type chunkIndex struct {
-	first uint32
+	scope uint32
 	time  int64
 }
 
 func (c *codec) point(p *point) {
-	c.u32(&p.first)
+	c.u32(&p.scope)
 	c.i64(&p.time)
 	c.bytes(&p.data)
 }
@@ -268,15 +254,13 @@ func (c *codec) data(d *data, index *[]chunkIndex) {
 	}
 	c.i64(&d.origin)
 	c.i64(&d.last)
-	c.u32(&d.scope)
-	if d.scope == 0 || d.last < d.origin || d.last-d.origin < 0 {
+	c.bools(&d.whole)
+	if d.last < d.origin || d.last-d.origin < 0 {
 		c.fail("no such launch")
-		d.scope = 1
 	}
-	list(c, &d.overs, func(o *ended) { c.u32(&o.first); c.i64(&o.time) })
 	list(c, &d.stuck, func(h *hungRow) { c.row2(&h.row); c.i64(&h.since) })
 	list(c, &d.marks, func(m *findingMark) { c.row2(&m.row); c.i64(&m.time); c.u8(&m.severity) })
-	list(c, index, func(x *chunkIndex) { c.u32(&x.first); c.i64(&x.time) })
+	list(c, index, func(x *chunkIndex) { c.u32(&x.scope); c.i64(&x.time) })
 	c.picture(d.pic)
 }
 

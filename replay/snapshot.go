@@ -25,6 +25,15 @@ func (s *scope) activity(st *strand) Activity {
 	return Waiting
 }
 
+// place is a location with its file: the launch's program, where the event
+// names none.
+func (s *scope) place(l Location) Location {
+	if l.File == "" && l.Line > 0 {
+		l.File = s.launch.Program
+	}
+	return l
+}
+
 // on is the barrier that a strand is at.
 func (s *scope) on(w *warp, st *strand) (ref BarrierRef) {
 	switch {
@@ -58,12 +67,14 @@ func (s *scope) state(t int64) *State {
 func (s *scope) warpState(w *warp) WarpState {
 	ws := WarpState{CTA: w.cta.id, Warp: w.id}
 	if gone := w.all &^ w.live; gone != 0 {
-		ws.Strands = append(ws.Strands, Strand{Lanes: gone, Activity: Exited})
+		ws.Strands = append(ws.Strands, Strand{
+			Lanes: gone, Activity: Exited, Since: w.gone.since, Op: w.gone.kind.String(), Seq: w.gone.seq, Location: s.place(w.gone.loc),
+		})
 	}
 	for i := range w.strands {
 		st := &w.strands[i]
 		ws.Strands = append(ws.Strands, Strand{
-			Lanes: st.lanes, Activity: s.activity(st), On: s.on(w, st), Since: st.since, Op: st.kind.String(), Seq: st.seq, Location: st.loc,
+			Lanes: st.lanes, Activity: s.activity(st), On: s.on(w, st), Since: st.since, Op: st.kind.String(), Seq: st.seq, Location: s.place(st.loc),
 		})
 	}
 	if rest := w.live &^ w.seen; rest != 0 {
@@ -107,7 +118,7 @@ func (s *scope) barrierStates() []BarrierState {
 		}
 		for _, mb := range sortedMbars(c) {
 			st := BarrierState{
-				BarrierRef: mb.at(), Live: mb.m.Life == barrier.Live, Tx: mb.m.Tx, TxUnknown: mb.unknown, Init: mb.init,
+				BarrierRef: mb.at(), Live: mb.m.Life == barrier.Live, Tx: mb.m.Tx, TxUnknown: mb.unknown, Init: s.place(mb.init),
 				Pending: uint64(mb.m.Pending), Expected: uint64(max(mb.m.Expected, mb.m.Pending)), Arrived: append([]Lanes(nil), mb.arrived...),
 			}
 			for _, b := range mb.copies {

@@ -100,7 +100,7 @@ func TestCheckpointRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range d.points {
-			s, err := restore(&rec.launch, p.first, d.scope, p.data)
+			s, err := restore(&rec.launch, newLayout(&rec.launch), p.scope, p.data)
 			if err != nil {
 				t.Fatalf("%s at %d: %v", name, p.time, err)
 			}
@@ -121,7 +121,7 @@ func FuzzCheckpoint(f *testing.F) {
 		f.Add(p.data)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := restore(&rec.launch, 0, 1, b)
+		s, err := restore(&rec.launch, newLayout(&rec.launch), 0, b)
 		if err != nil {
 			return
 		}

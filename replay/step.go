@@ -10,6 +10,9 @@ import (
 
 // try performs a row if it is possible now.
 func (s *scope) try(w *warp, r *row) bool {
+	if r.op.Kind == trace.KindTrap {
+		return s.perform(w, r, false) // also by lanes that wait: what they did is what trapped
+	}
 	for i := range w.strands {
 		if st := &w.strands[i]; st.lanes&r.lanes != 0 && !s.mayLeave(st) {
 			return false
@@ -99,7 +102,7 @@ func (s *scope) afterLife(w *warp, r *row) bool {
 // cannot be: only a cluster's shared memory is within reach.
 func (s *scope) owner(w *warp, r *row) *mbar {
 	id := r.op.OwnerCTA(w.cta.id)
-	if id-s.first < s.size {
+	if s.has(id) {
 		return s.mbar(id, r.op.Addr)
 	}
 	mb := s.mbar(w.cta.id, r.op.Addr)
@@ -146,7 +149,7 @@ func (s *scope) exit(w *warp, r *row) {
 	lanes := r.lanes & w.live
 	s.leave(w, r)
 	w.live &^= lanes
-	w.exitLoc = r.loc()
+	w.gone = strand{lanes: w.gone.lanes | lanes, since: r.time, kind: r.op.Kind, seq: r.seq, loc: r.loc()}
 	w.cta.live -= popcount(lanes)
 	s.exited += uint64(popcount(lanes))
 	s.progress = true // others may have waited for these lanes to go

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,7 +32,7 @@ func (r *run) report() (LaunchReport, []Finding) {
 	for _, w := range r.workers {
 		for _, s := range w.scopes {
 			explained = explained || s.explained
-			if s.exited < uint64(s.size)*uint64(s.threads) {
+			if s.exited < s.size()*uint64(s.threads) {
 				open = append(open, s)
 			}
 			lr.Counts.add(s.counts)
@@ -57,7 +58,7 @@ func (r *run) report() (LaunchReport, []Finding) {
 			r.found.add(o.x)
 		}
 	}
-	slices.SortFunc(open, func(a, b *scope) int { return int(int64(a.first) - int64(b.first)) })
+	slices.SortFunc(open, func(a, b *scope) int { return cmp.Compare(a.number, b.number) })
 	r.ending(open, explained, list, note)
 	if missing := r.unseen(); missing != "" {
 		incomplete = true
@@ -125,7 +126,7 @@ func (r *run) allExited() bool {
 			exited += s.exited
 		}
 	}
-	return exited == r.ctas*r.launch.Threads()
+	return exited == r.layout.ctas*r.launch.Threads()
 }
 
 // seen reports whether any event of the launch was replayed.

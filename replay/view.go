@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,7 +50,7 @@ type view struct {
 
 // window is an exact picture of a scope in a span of time.
 type window struct {
-	first    uint32
+	scope    uint32
 	from, to int64
 	pic      *picture
 }
@@ -171,16 +172,26 @@ func (v *view) Phases(ctx context.Context, lane Lane, from, to int64, limit int)
 	return out, nil
 }
 
-func (v *view) scopeOf(cta uint32) uint32 { return cta - cta%v.scope }
+// layout is the launch's, as the sections have it.
+func (v *view) layout() layout {
+	y := newLayout(&v.launch)
+	y.whole = v.whole
+	return y
+}
+
+func (v *view) scopeOf(cta uint32) uint32 {
+	y := v.layout()
+	return y.scope(cta)
+}
 
 // exact is the picture of a span, drawn from a replay of it.
-func (v *view) exact(ctx context.Context, first uint32, from, to int64) (*picture, error) {
+func (v *view) exact(ctx context.Context, scope uint32, from, to int64) (*picture, error) {
 	for _, w := range v.windows {
-		if w.first == first && w.from == from && w.to == to {
+		if w.scope == scope && w.from == from && w.to == to {
 			return w.pic, nil
 		}
 	}
-	s, next, err := v.at(ctx, first, from-1)
+	s, next, err := v.at(ctx, scope, from-1)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +208,7 @@ func (v *view) exact(ctx context.Context, first uint32, from, to int64) (*pictur
 		pic.end(s, min(to, v.last))
 	}
 	for _, h := range v.stuck {
-		if v.scopeOf(h.row.CTA) == first && h.since < to {
+		if v.scopeOf(h.row.CTA) == scope && h.since < to {
 			pic.hung(h.row, max(h.since, from), min(to, v.last))
 		}
 	}
@@ -210,17 +221,14 @@ func (v *view) exact(ctx context.Context, first uint32, from, to int64) (*pictur
 	if len(v.windows) == maxWindows {
 		v.windows = slices.Delete(v.windows, 0, 1)
 	}
-	v.windows = append(v.windows, window{first, from, to, pic})
+	v.windows = append(v.windows, window{scope, from, to, pic})
 	return pic, nil
 }
 
 // State is the state of the scope that a CTA belongs to.
 func (v *view) State(ctx context.Context, cta uint32, t int64) (*State, error) {
-	first := v.scopeOf(cta)
-	if i, ok := slices.BinarySearchFunc(v.overs, first, func(e ended, f uint32) int { return int(int64(e.first) - int64(f)) }); ok && t >= v.overs[i].time {
-		return v.allExited(first, t), nil
-	}
-	s, _, err := v.at(ctx, first, t)
+	scope := v.scopeOf(cta)
+	s, _, err := v.at(ctx, scope, t)
 	if err != nil || s == nil {
 		return &State{Launch: v.launch.ID, Time: t}, err
 	}
@@ -248,32 +256,21 @@ func (v *view) markHung(st *State) {
 	}
 }
 
-func (v *view) allExited(first uint32, t int64) *State {
-	st := &State{Launch: v.launch.ID, Time: t}
-	size := min(uint64(v.scope), v.launch.CTAs()-uint64(first))
-	for c := range uint32(size) {
-		for w := range uint32(v.launch.Warps()) {
-			st.Warps = append(st.Warps, WarpState{CTA: first + c, Warp: w, Strands: []Strand{{Lanes: newWarpMask(v.launch.Threads(), w), Activity: Exited}}})
-		}
-	}
-	return st
-}
-
 // at is a scope after all events up to and at a time, and the time from which
 // events are to be fed; nil where the launch cannot be replayed.
-func (v *view) at(ctx context.Context, first uint32, t int64) (*scope, int64, error) {
+func (v *view) at(ctx context.Context, scope uint32, t int64) (*scope, int64, error) {
 	if r, err := newRun(v.src, v.launch, Options{}); err != nil || r.refuse != "" {
 		return nil, 0, err
 	}
-	if uint64(first) >= v.launch.CTAs() {
+	y := v.layout()
+	if uint64(scope) >= y.scopes() {
 		return nil, 0, nil
 	}
 	t = min(t, v.last)
-	size := uint32(min(uint64(v.scope), v.launch.CTAs()-uint64(first)))
-	s := newScope(&v.launch, first, size, DefaultLookahead)
+	s := newScope(&v.launch, y, scope, DefaultLookahead)
 	from := v.origin
-	if p, ok := v.pointBefore(first, t); ok {
-		if r, err := restore(&v.launch, first, size, p.data); err == nil {
+	if p, ok := v.pointBefore(scope, t); ok {
+		if r, err := restore(&v.launch, y, scope, p.data); err == nil {
 			s, from = r, p.time+1
 		}
 	}
@@ -282,14 +279,11 @@ func (v *view) at(ctx context.Context, first uint32, t int64) (*scope, int64, er
 }
 
 // pointBefore finds the last checkpoint of a scope at or before a time.
-func (v *view) pointBefore(first uint32, t int64) (point, bool) {
+func (v *view) pointBefore(scope uint32, t int64) (point, bool) {
 	points := v.points
 	if v.index != nil {
-		k, found := slices.BinarySearchFunc(v.index, chunkIndex{first, t}, func(a, b chunkIndex) int {
-			if a.first != b.first {
-				return int(int64(a.first) - int64(b.first))
-			}
-			return int(min(max(a.time-b.time, -1), 1))
+		k, found := slices.BinarySearchFunc(v.index, chunkIndex{scope, t}, func(a, b chunkIndex) int {
+			return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.time, b.time))
 		})
 		if !found {
 			k--
@@ -300,7 +294,7 @@ func (v *view) pointBefore(first uint32, t int64) (point, bool) {
 		points = v.chunk
 	}
 	for i := len(points) - 1; i >= 0; i-- {
-		if p := points[i]; p.first == first && p.time <= t {
+		if p := points[i]; p.scope == scope && p.time <= t {
 			return p, true
 		}
 	}
@@ -334,19 +328,15 @@ func (v *view) readChunk(k int) bool {
 func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 	id := v.launch.ID
 	q := trace.Query{Launch: &id, From: from, To: to}
-	if s.size <= maxCluster {
-		for c := range s.size {
-			q.CTAs = append(q.CTAs, s.first+c)
-		}
-	}
+	q.CTAs = s.members
 	if to <= from || to <= 0 {
 		return nil
 	}
-	r := &run{launch: v.launch, ctas: v.launch.CTAs(), warps: uint32(v.launch.Warps()), size: s.size, opt: Options{}}
+	r := &run{launch: v.launch, layout: s.layout, warps: uint32(v.launch.Warps())}
 	for w := range r.warps {
 		r.masks = append(r.masks, newWarpMask(v.launch.Threads(), w))
 	}
-	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.first / s.size: s}, finished: map[uint32]bool{}, stay: true}
+	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.number: s}, finished: map[uint32]bool{}, stay: true}
 	for b, err := range v.src.Blocks(ctx, q) {
 		if err != nil {
 			return err

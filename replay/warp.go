@@ -43,10 +43,10 @@ type strand struct {
 type warp struct {
 	cta     *cta
 	id      uint32
-	all     uint32   // lanes that exist
-	live    uint32   // of them, not exited
-	seen    uint32   // lanes that any event named
-	exitLoc Location // where lanes last exited
+	all     uint32 // lanes that exist
+	live    uint32 // of them, not exited
+	seen    uint32 // lanes that any event named
+	gone    strand // the exit of its lanes that exited last
 	strands []strand
 	sync    barrier.Warp
 
