@@ -23,11 +23,12 @@ type drawing struct {
 // maxCells bounds the slices of a picture over all its rows.
 const maxCells = 4 << 20
 
-// newDrawing sizes a picture for a launch.
-func newDrawing(r *run, origin, last int64) *drawing {
+// newDrawing sizes a picture for a launch of so many events: not more slices
+// than there are events to show in them.
+func newDrawing(r *run, origin, last int64, events uint64) *drawing {
 	rows := max(r.layout.ctas*uint64(r.warps), 1)
 	cells := 64
-	for cells < 4096 && uint64(cells*2)*rows <= maxCells {
+	for cells < 4096 && uint64(cells*2)*rows <= maxCells && uint64(cells)*rows < events {
 		cells *= 2
 	}
 	return &drawing{origin: origin, last: last, cells: cells, every: r.opt.checkpointEvery}
@@ -115,12 +116,13 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 		return nil, nil, err
 	}
 	d := &data{}
+	var events uint64
 	if r.refuse == "" {
-		if d.origin, d.last, err = span(ctx, src, l.ID); err != nil {
+		if d.origin, d.last, events, err = span(ctx, src, l.ID); err != nil {
 			return nil, nil, err
 		}
 	}
-	r.draw = newDrawing(r, d.origin, d.last)
+	r.draw = newDrawing(r, d.origin, d.last, events)
 	d.pic = newPicture(d.origin, r.draw.cells)
 	if err := r.all(ctx); err != nil {
 		return nil, nil, err
@@ -175,21 +177,23 @@ func marksOf(list []Finding) []findingMark {
 	return out
 }
 
-// span is the time of the first and of the last event of a launch.
-func span(ctx context.Context, src Source, launch uint32) (from, to int64, err error) {
+// span is the time of the first and of the last event of a launch, and how
+// many there are.
+func span(ctx context.Context, src Source, launch uint32) (from, to int64, events uint64, err error) {
 	first := true
 	for b, err := range src.Blocks(ctx, trace.Query{Launch: &launch}) {
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		if n := b.Len(); n > 0 {
 			if first {
 				from, first = b.Time[0], false
 			}
 			to = max(to, b.Time[n-1])
+			events += uint64(n)
 		}
 	}
-	return from, to, nil
+	return from, to, events, nil
 }
 
 // sectionVersion is raised with every change of what the sections hold.

@@ -29,20 +29,22 @@ type Barrier struct {
 
 // String gives the form that users see: bar:N, mbar:0xADDR, cluster,
 // group:NAME, warp:N.
-func (b Barrier) String() string {
+func (b Barrier) String() string { return string(b.append(nil)) }
+
+func (b Barrier) append(to []byte) []byte {
 	switch b.Kind {
 	case BarrierNamed:
-		return "bar:" + strconv.FormatUint(b.ID, 10)
+		return strconv.AppendUint(append(to, "bar:"...), b.ID, 10)
 	case BarrierMbar:
-		return "mbar:0x" + strconv.FormatUint(b.ID, 16)
+		return strconv.AppendUint(append(to, "mbar:0x"...), b.ID, 16)
 	case BarrierCluster:
-		return "cluster"
+		return append(to, "cluster"...)
 	case BarrierGroup:
-		return "group:" + b.Name
+		return append(append(to, "group:"...), b.Name...)
 	case BarrierWarp:
-		return "warp:" + strconv.FormatUint(b.ID, 10)
+		return strconv.AppendUint(append(to, "warp:"...), b.ID, 10)
 	}
-	return ""
+	return to
 }
 
 // ParseBarrier reads the form that String writes.

@@ -6,17 +6,18 @@ import (
 
 // filter is a Query made ready.
 type filter struct {
-	q        Query
-	all      bool // no row is filtered out
-	hasTo    bool
-	hasFrom  bool
-	ctas     []uint32 // sorted
-	warps    []uint32 // sorted
-	warpBits uint64
-	kinds    [NumKinds]bool
-	names    [2][]uint64 // hashes: of a block, one of each non-empty list
-	keep     []uint32    // rows that match
-	ops      []opMatch
+	q         Query
+	all       bool // no row is filtered out
+	hasTo     bool
+	hasFrom   bool
+	ctas      []uint32 // sorted
+	warps     []uint32 // sorted
+	warpBits  uint64
+	kinds     [NumKinds]bool
+	names     [2][]uint64 // hashes: of a block, one of each non-empty list
+	noBarrier bool        // rows on no barrier are asked for
+	keep      []uint32    // rows that match
+	ops       []opMatch
 }
 
 type opMatch uint8
@@ -40,7 +41,8 @@ func newFilter(q Query) *filter {
 		}
 	}
 	for _, b := range q.Barriers {
-		f.names[1] = append(f.names[1], nameHash(b.String()))
+		f.names[1] = append(f.names[1], b.hash())
+		f.noBarrier = f.noBarrier || b.Kind == BarrierNone
 	}
 	f.all = !f.hasTo && !f.hasFrom && q.CTAs == nil && q.Warps == nil && q.Kinds == nil && q.Barriers == nil
 	return f
@@ -60,7 +62,7 @@ func (f *filter) mayMatch(h *head) bool {
 	}
 	// An operation that is unknown here was perhaps not to the writer.
 	return (f.q.Kinds == nil || f.kinds[KindUnknown] || slices.ContainsFunc(f.names[0], s.mayHaveName)) &&
-		(f.q.Barriers == nil || slices.ContainsFunc(f.names[1], s.mayHaveName))
+		(f.q.Barriers == nil || f.noBarrier || slices.ContainsFunc(f.names[1], s.mayHaveName))
 }
 
 // apply removes the rows that do not match.

@@ -327,6 +327,9 @@ func (r *Reader) release(f *frameReader) {
 // read returns the data of a frame, in to if it is large enough. What is
 // wrong with them is an ErrCorrupt.
 func (f *frameReader) read(r *Reader, h *head, to []byte) ([]byte, error) {
+	if h.Offset+h.hop() > r.size {
+		return nil, fmt.Errorf("%w: a frame of %d bytes ends after the file", ErrCorrupt, h.hop())
+	}
 	f.packed = resize(f.packed, int(h.hop()))
 	if n, err := r.r.ReadAt(f.packed, h.Offset); n < len(f.packed) {
 		return nil, fmt.Errorf("%w at offset %d: %w", errRead, h.Offset+int64(n), noEOF(err))

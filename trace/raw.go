@@ -153,12 +153,20 @@ const windowSize = 64 << 10
 // bytes returns n bytes at an offset, or fewer at the end of the file. They
 // are valid until the next call.
 func (w *window) bytes(off int64, n int) ([]byte, error) {
+	if off < 0 || off >= w.size {
+		return nil, nil
+	}
 	n = int(min(int64(n), w.size-off))
 	if off < w.at || off+int64(n) > w.at+int64(len(w.buf)) {
 		if w.room == nil {
 			w.room = make([]byte, windowSize)
 		}
-		w.at, w.buf = off, w.room[:min(windowSize, w.size-off)]
+		// Read ahead where the file is walked in small steps only.
+		ahead := n
+		if end := w.at + int64(len(w.buf)); off >= w.at && off < end+windowSize/4 {
+			ahead = windowSize
+		}
+		w.at, w.buf = off, w.room[:min(int64(ahead), w.size-off)]
 		if k, err := w.r.ReadAt(w.buf, off); k < len(w.buf) {
 			w.buf = nil
 			return nil, fmt.Errorf("%w at offset %d: %w", errRead, off, noEOF(err))

@@ -1,8 +1,6 @@
 package trace
 
-import (
-	"github.com/cespare/xxhash/v2"
-)
+import "github.com/cespare/xxhash/v2"
 
 // key is the place of a row in the stored order of its launch.
 type key struct {
@@ -95,8 +93,13 @@ func (s *summary) mayHaveCTA(cta uint32) bool {
 
 func warpBit(w uint32) uint64 { return 1 << min(w, 63) }
 
-// nameHash is what the filter keeps of a kind's name or a barrier's.
+// nameHash is what the filter keeps of a kind's name; hash, of a barrier's.
 func nameHash(name string) uint64 { return xxhash.Sum64String(name) }
+
+func (b Barrier) hash() uint64 {
+	var room [64]byte
+	return xxhash.Sum64(b.append(room[:0]))
+}
 
 func (s *summary) setName(h uint64) {
 	for i := range uint64(3) {
@@ -132,12 +135,12 @@ func (s *summary) addWarp(cta, warp uint32) {
 func (s *summary) addOp(o *Op) {
 	s.setName(nameHash(o.storedName()))
 	if b := o.Barrier(0); b.Kind != BarrierNone && b.Kind != BarrierWarp {
-		s.setName(nameHash(b.String()))
+		s.setName(b.hash())
 	}
 }
 
 func (s *summary) addWarpBarrier(warp uint32) {
-	s.setName(nameHash(Barrier{Kind: BarrierWarp, ID: uint64(warp)}.String()))
+	s.setName(Barrier{Kind: BarrierWarp, ID: uint64(warp)}.hash())
 }
 
 // storedName is the kind's name in a file.
