@@ -66,14 +66,10 @@ func (o Options) lookahead() int {
 func Check(ctx context.Context, src Source, opt Options) (*Report, error) {
 	rep := &Report{Verdict: Clean}
 	for _, l := range src.Launches() {
-		r, err := newRun(src, l, opt)
+		lr, list, err := checkLaunch(ctx, src, l, opt)
 		if err != nil {
-			return nil, err
-		}
-		if err := r.all(ctx); err != nil {
 			return nil, fmt.Errorf("launch %d: %w", l.ID, err)
 		}
-		lr, list := r.report()
 		rep.Launches = append(rep.Launches, lr)
 		rep.Findings = append(rep.Findings, list...)
 		rep.Counts.add(lr.Counts)
@@ -84,6 +80,23 @@ func Check(ctx context.Context, src Source, opt Options) (*Report, error) {
 	}
 	sorted(rep.Findings)
 	return rep, nil
+}
+
+// checkLaunch replays one launch. A reader finds damage when it reads: what
+// was claimed by then is not trusted, and the launch is replayed once more,
+// with the damage known.
+func checkLaunch(ctx context.Context, src Source, l trace.Launch, opt Options) (LaunchReport, []Finding, error) {
+	for {
+		known := len(src.Damage())
+		r := newRun(src, l, opt)
+		if err := r.all(ctx); err != nil {
+			return LaunchReport{}, nil, err
+		}
+		if len(src.Damage()) == known {
+			lr, list := r.report()
+			return lr, list, nil
+		}
+	}
 }
 
 // worst is the verdict of two parts together.
@@ -107,6 +120,7 @@ type run struct {
 	found   findings // of the launch as a whole
 
 	mute, cut bool // events are missing in the middle; at the end
+	partial   bool // the file is not whole
 	refuse    string
 	draw      *drawing // nil where no picture is wanted
 }
@@ -126,11 +140,13 @@ type worker struct {
 	strange, late oddity // events that the launch cannot have; events after the end of their scope
 }
 
-func newRun(src Source, l trace.Launch, opt Options) (*run, error) {
+func newRun(src Source, l trace.Launch, opt Options) *run {
 	r := &run{src: src, launch: l, opt: opt, layout: newLayout(&l), warps: uint32(l.Warps())}
 	r.found.launch = &r.launch
 	cluster := l.ClusterSize()
 	switch {
+	case l.Block == trace.Dim{} || l.Grid == trace.Dim{}:
+		r.refuse = "the recording does not say how many threads and CTAs the launch has: it cannot be checked"
 	case l.Threads() > maxThreads:
 		r.refuse = fmt.Sprintf("the launch has %d threads a CTA; %d is the most there can be", l.Threads(), maxThreads)
 	case cluster > maxCluster:
@@ -144,16 +160,11 @@ func newRun(src Source, l trace.Launch, opt Options) (*run, error) {
 		}
 	}
 	for _, d := range src.Damage() {
-		if errors.Is(d.Err, trace.ErrTorn) {
-			r.cut = r.cut || !l.Ended
-		} else {
-			r.mute = true
-		}
+		r.mute = r.mute || !errors.Is(d.Err, trace.ErrTorn)
 	}
-	if !src.Whole() && !l.Ended {
-		r.cut = true
-	}
-	return r, nil
+	r.partial = !src.Whole()
+	r.cut = r.partial && !l.Ended
+	return r
 }
 
 func newWarpMask(threads uint64, w uint32) uint32 {

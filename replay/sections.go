@@ -111,13 +111,11 @@ type findingMark struct {
 
 // prepare replays a launch and draws it.
 func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*data, []Finding, error) {
-	r, err := newRun(src, l, opt)
-	if err != nil {
-		return nil, nil, err
-	}
+	r := newRun(src, l, opt)
 	d := &data{}
 	var events uint64
 	if r.refuse == "" {
+		var err error
 		if d.origin, d.last, events, err = span(ctx, src, l.ID); err != nil {
 			return nil, nil, err
 		}

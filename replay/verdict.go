@@ -63,6 +63,9 @@ func (r *run) report() (LaunchReport, []Finding) {
 	if missing := r.unseen(); missing != "" {
 		incomplete = true
 	}
+	if r.partial && !r.cut {
+		note(rules.TraceTruncated, "the file is cut or damaged after the end of this launch: its events are all there, the file is not")
+	}
 	list = sorted(append(list, r.found.values()...))
 	for _, f := range list {
 		switch {

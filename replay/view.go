@@ -35,6 +35,16 @@ func Open(ctx context.Context, src Source, launch uint32) (Timeline, error) {
 	return nil, fmt.Errorf("no launch %d in this trace", launch)
 }
 
+// Prepared returns the sections that Open had to compute because the trace did
+// not bring them; nil if it did. Attached to the trace, they make the next
+// Open quick.
+func Prepared(t Timeline) []trace.Section {
+	if v, ok := t.(*view); ok && v.index == nil && v.checked {
+		return v.data.sections(v.launch.ID)
+	}
+	return nil
+}
+
 // view is a Timeline.
 type view struct {
 	*data
@@ -99,8 +109,8 @@ func (v *view) Lanes() []Lane {
 func (v *view) Findings() []Finding {
 	if !v.checked {
 		v.checked = true
-		if r, err := newRun(v.src, v.launch, Options{}); err == nil && r.all(context.Background()) == nil {
-			_, v.findings = r.report()
+		if _, list, err := checkLaunch(context.Background(), v.src, v.launch, Options{}); err == nil {
+			v.findings = list
 		}
 	}
 	return v.findings
@@ -259,8 +269,8 @@ func (v *view) markHung(st *State) {
 // at is a scope after all events up to and at a time, and the time from which
 // events are to be fed; nil where the launch cannot be replayed.
 func (v *view) at(ctx context.Context, scope uint32, t int64) (*scope, int64, error) {
-	if r, err := newRun(v.src, v.launch, Options{}); err != nil || r.refuse != "" {
-		return nil, 0, err
+	if newRun(v.src, v.launch, Options{}).refuse != "" {
+		return nil, 0, nil
 	}
 	y := v.layout()
 	if uint64(scope) >= y.scopes() {

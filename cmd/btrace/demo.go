@@ -61,7 +61,7 @@ func demo(cmd *cobra.Command, dir string) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	cfg := viewer(r, file, viewFlags{})
+	cfg := viewer(r, file, viewFlags{}, new(prepared))
 	cfg.Report = f.Report
 	if isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout()) {
 		return tui.Run(cmd.Context(), cfg)

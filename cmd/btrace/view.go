@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -46,11 +47,20 @@ of --keys, one a line, and writes the last screen as plain text.`,
 				return err
 			}
 			defer closeTrace()
-			cfg := viewer(r, args[0], f)
+			var made prepared
+			cfg := viewer(r, args[0], f, &made)
 			if script {
-				return dumpScreen(cmd, cfg, f, cols, rows)
+				err = dumpScreen(cmd, cfg, f, cols, rows)
+			} else {
+				err = tui.Run(cmd.Context(), cfg)
 			}
-			return tui.Run(cmd.Context(), cfg)
+			if sections := made.take(); len(sections) > 0 && r.Whole() && args[0] != "-" {
+				closeTrace()
+				// The next view opens faster. A trace that cannot be written
+				// to is looked at all the same.
+				_ = trace.Attach(args[0], sections)
+			}
+			return err
 		},
 	}
 	fs := cmd.Flags()
@@ -63,13 +73,18 @@ of --keys, one a line, and writes the last screen as plain text.`,
 	return cmd
 }
 
-// viewer is what the viewer needs to know of a trace.
-func viewer(r *trace.Reader, name string, f viewFlags) tui.Config {
+// viewer is what the viewer needs to know of a trace. What had to be computed
+// to open a launch is added to made.
+func viewer(r *trace.Reader, name string, f viewFlags, made *prepared) tui.Config {
 	cfg := tui.Config{
 		Title:    name,
 		Launches: r.Launches(),
 		Open: func(ctx context.Context, launch uint32) (replay.Timeline, error) {
-			return replay.Open(ctx, r, launch)
+			tl, err := replay.Open(ctx, r, launch)
+			if err == nil {
+				made.add(replay.Prepared(tl))
+			}
+			return tl, err
 		},
 		LoadReport: func(ctx context.Context) (*replay.Report, error) {
 			f := checkTrace(ctx, name, r)
@@ -84,6 +99,25 @@ func viewer(r *trace.Reader, name string, f viewFlags) tui.Config {
 		cfg.ReadSource = gallerySource
 	}
 	return cfg
+}
+
+// prepared collects what a viewer computed that its trace did not bring. The
+// viewer opens launches beside drawing.
+type prepared struct {
+	mu   sync.Mutex
+	list []trace.Section
+}
+
+func (p *prepared) add(list []trace.Section) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, list...)
+}
+
+func (p *prepared) take() []trace.Section {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.list
 }
 
 // gallerySource is the source of the kernels that come with btrace.

@@ -175,12 +175,8 @@ func (t teller) cycle(f *rules.Finding, cycle []*Stuck) {
 		u := teller{t.l, n}
 		f.Story = append(f.Story, u.waiters()+".")
 		parts = append(parts, fmt.Sprintf("%s waits for lanes that wait at %s", u.name(), teller{t.l, next}.name()))
-		for _, m := range n.Missing {
-			if m.Why == Elsewhere {
-				f.Missing = append(f.Missing, m.Lanes)
-			}
-		}
 	}
+	f.Missing = t.missing(Elsewhere)
 	f.Message = strings.Join(parts, ", ")
 	f.Hint = "make all of them pass these barriers in the same order, or arrive on one before waiting on the other"
 }
