@@ -110,14 +110,15 @@ func worst(a, b Verdict) Verdict {
 
 // run is the replay of one launch.
 type run struct {
-	src     Source
-	launch  trace.Launch
-	opt     Options
-	layout  layout
-	warps   uint32   // of a CTA
-	masks   []uint32 // lanes of each warp
-	workers []*worker
-	found   findings // of the launch as a whole
+	src       Source
+	launch    trace.Launch
+	opt       Options
+	layout    layout
+	warps     uint32           // of a CTA
+	masks     []uint32         // lanes of each warp
+	functions map[mbarKey]bool // mbarriers with a completion function
+	workers   []*worker
+	found     findings // of the launch as a whole
 
 	mute, cut bool // events are missing in the middle; at the end
 	partial   bool // the file is not whole
@@ -141,7 +142,7 @@ type worker struct {
 }
 
 func newRun(src Source, l trace.Launch, opt Options) *run {
-	r := &run{src: src, launch: l, opt: opt, layout: newLayout(&l), warps: uint32(l.Warps())}
+	r := &run{src: src, launch: l, opt: opt, layout: newLayout(&l), warps: uint32(l.Warps()), functions: make(map[mbarKey]bool)}
 	r.found.launch = &r.launch
 	cluster := l.ClusterSize()
 	switch {
@@ -179,8 +180,11 @@ func (r *run) all(ctx context.Context) error {
 	if r.refuse != "" {
 		return nil
 	}
-	if err := r.widen(ctx); err != nil {
+	if err := r.survey(ctx); err != nil {
 		return err
+	}
+	if r.refuse != "" {
+		return nil
 	}
 	n := r.opt.Workers
 	if n <= 0 {
@@ -211,22 +215,38 @@ func (r *run) start(n int) {
 	}
 }
 
-// widen makes the launch one scope if a grid-wide barrier joins its CTAs.
-func (r *run) widen(ctx context.Context) error {
+// maxFunctions bounds the mbarriers with a completion function.
+const maxFunctions = 1 << 16
+
+// survey looks, before the replay, for what decides how it goes: a grid-wide
+// barrier makes the launch one scope, and an mbarrier that has a completion
+// function ends its phases when that does. The file's index makes it cheap
+// where there is neither.
+func (r *run) survey(ctx context.Context) error {
 	id := r.launch.ID
-	q := trace.Query{Launch: &id, Barriers: []trace.Barrier{{Kind: trace.BarrierGroup, Name: "grid"}}}
-	for b, err := range r.src.Blocks(ctx, q) {
+	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id, Kinds: []trace.Kind{trace.KindCompletionBegin}}) {
 		if err != nil {
 			return err
 		}
-		if b.Len() > 0 {
-			if r.layout.ctas > 1<<20 {
-				r.refuse = fmt.Sprintf("a grid-wide barrier over %d CTAs is more than can be replayed", r.layout.ctas)
-				return nil
+		for i, cta := range b.CTA {
+			if len(r.functions) < maxFunctions {
+				r.functions[mbarKey{cta, b.Ops[b.Op[i]].Addr}] = true
 			}
-			r.layout.whole = true
+		}
+	}
+	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id, Barriers: []trace.Barrier{{Kind: trace.BarrierGroup, Name: "grid"}}}) {
+		if err != nil {
+			return err
+		}
+		if b.Len() == 0 {
+			continue
+		}
+		if r.layout.ctas > maxLive {
+			r.refuse = fmt.Sprintf("a grid-wide barrier over %d CTAs is more than can be replayed", r.layout.ctas)
 			return nil
 		}
+		r.layout.whole = true
+		break
 	}
 	return nil
 }
@@ -307,7 +327,7 @@ const rowFields = trace.Fields(1<<trace.FieldPred | 1<<trace.FieldResult | 1<<tr
 
 func (w *worker) newScope(index uint32) *scope {
 	s := newScope(&w.r.launch, w.r.layout, index, w.r.opt.lookahead())
-	s.mute = w.r.mute
+	s.mute, s.functions = w.r.mute, w.r.functions
 	if w.sketch != nil {
 		s.watch = w.sketch.pic
 	}

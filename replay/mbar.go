@@ -43,10 +43,8 @@ type mbar struct {
 	// surplusPhase ended: had they landed first, it would not have.
 	surplus      int64
 	surplusPhase uint64
-	// fnPhase is the phase whose completion function ran last, fnRuns how
-	// often it did.
+	// fnPhase is the phase whose completion function ran last; -1 for none.
 	fnPhase int64
-	fnRuns  int
 	// adopted is true for an object that was used without being initialised:
 	// said once, then ignored.
 	adopted bool
@@ -93,12 +91,19 @@ func (s *scope) mbar(owner uint32, addr uint64) *mbar {
 	}
 	if m == nil {
 		m = &mbar{
+			m:       barrier.MBarrier{Function: s.functions[mbarKey{owner, addr}]},
 			ref:     BarrierRef{CTA: owner, Barrier: trace.Barrier{Kind: trace.BarrierMbar, ID: addr}},
 			maxWait: -1, fnPhase: -1,
 		}
 		c.mbars[addr] = m
 	}
 	return m
+}
+
+// mbarKey names an mbarrier of a launch.
+type mbarKey struct {
+	cta  uint32
+	addr uint64
 }
 
 // settle lets asynchronous work finish where that completes the current
@@ -158,6 +163,7 @@ func (s *scope) finishCopies(mb *mbar) {
 
 // advanced does what the end of phases entails.
 func (s *scope) advanced(mb *mbar, before uint64) {
+	s.progress = s.progress || mb.m.Completing // its function can run
 	if mb.m.Phase == before {
 		return
 	}
@@ -232,7 +238,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 	mb.adopted, mb.reuses = false, mb.reuses[:0]
 	mb.arrived, mb.waits, mb.tokens, mb.words = mb.arrived[:0], mb.waits[:0], mb.tokens[:0], mb.words[:0]
 	mb.copies, mb.async, mb.unknown = mb.copies[:0], 0, false
-	mb.maxWait, mb.fnPhase, mb.fnRuns = -1, -1, 0
+	mb.maxWait, mb.fnPhase = -1, -1
 	s.target(w, r)
 	s.progress = true
 	return true

@@ -293,19 +293,12 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 	s.settle(mb)
 	switch {
 	case m.Completing && mb.fnPhase < int64(m.Phase):
-		mb.fnPhase, mb.fnRuns = int64(m.Phase), 1
-	case !m.Function && m.Phase > 0 && len(mb.arrived) == 0:
-		// The first run of the function is how the replay learns that there
-		// is one; the phase has ended already.
-		m.Function = true
-		mb.fnPhase, mb.fnRuns = int64(m.Phase)-1, 1
+		mb.fnPhase = int64(m.Phase)
 	case !forced:
 		return false
 	case m.Completing || len(mb.arrived) == 0 && m.Phase > 0:
-		mb.fnRuns++
 		s.breach(rules.CompletionCount, mb.at(), r, "the completion function of %s runs again in phase %d", mb.ref.Barrier, mb.fnPhase)
 	default:
-		m.Function = true
 		mb.fnPhase = int64(m.Phase)
 		s.breach(rules.CompletionOrder, mb.at(), r, "the completion function of %s runs in phase %d while %d arrivals are pending",
 			mb.ref.Barrier, m.Phase, m.Pending)

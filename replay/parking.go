@@ -83,9 +83,13 @@ func (p *parking) drain(try func(*row) bool) (n int) {
 		again = false
 		for todo := p.lanes; todo != 0; {
 			i := p.first[bits.TrailingZeros32(todo)]
+			if !p.isFirst(i) {
+				todo &= todo - 1 // other lanes of the row have an earlier one
+				continue
+			}
 			r := p.rows[i]
 			todo &^= r.lanes
-			if p.isFirst(i) && try(&r) {
+			if try(&r) {
 				p.take(i)
 				n++
 				again = true

@@ -45,7 +45,10 @@ type scope struct {
 
 	ctas        map[uint32]*cta
 	collectives []*collective
-	last        *cta // the CTA of the last row: most rows follow one of their own
+	// functions names the mbarriers that have a completion function: known
+	// beforehand, since a phase with one ends later.
+	functions map[mbarKey]bool
+	last      *cta // the CTA of the last row: most rows follow one of their own
 
 	eff      barrier.Effect // scratch of the current operation
 	now      int64          // time of the row that is fed

@@ -96,6 +96,7 @@ func (k *sketch) ending(s *scope) {
 type data struct {
 	origin, last int64
 	whole        bool // the launch is one scope
+	functions    []mbarKey
 	pic          *picture
 	stuck        []hungRow
 	marks        []findingMark
@@ -126,6 +127,10 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 		return nil, nil, err
 	}
 	d.whole = r.layout.whole
+	for k := range r.functions {
+		d.functions = append(d.functions, k)
+	}
+	slices.SortFunc(d.functions, func(a, b mbarKey) int { return cmp.Or(cmp.Compare(a.cta, b.cta), cmp.Compare(a.addr, b.addr)) })
 	lr, list := r.report()
 	for _, w := range r.workers {
 		for _, s := range w.scopes {
@@ -195,7 +200,7 @@ func span(ctx context.Context, src Source, launch uint32) (from, to int64, event
 }
 
 // sectionVersion is raised with every change of what the sections hold.
-const sectionVersion = 1
+const sectionVersion = 2
 
 func pictureName(launch uint32) string { return fmt.Sprintf("replay.picture.%d", launch) }
 func pointsName(launch uint32, chunk int) string {
@@ -257,6 +262,7 @@ func (c *codec) data(d *data, index *[]chunkIndex) {
 	c.i64(&d.origin)
 	c.i64(&d.last)
 	c.bools(&d.whole)
+	list(c, &d.functions, func(k *mbarKey) { c.u32(&k.cta); c.u64(&k.addr) })
 	if d.last < d.origin || d.last-d.origin < 0 {
 		c.fail("no such launch")
 	}

@@ -284,6 +284,10 @@ func (v *view) at(ctx context.Context, scope uint32, t int64) (*scope, int64, er
 			s, from = r, p.time+1
 		}
 	}
+	s.functions = make(map[mbarKey]bool)
+	for _, k := range v.functions {
+		s.functions[k] = true
+	}
 	err := v.replay(ctx, s, from, t+1)
 	return s, t + 1, err
 }
