@@ -97,8 +97,8 @@ func (s *scope) note(w *warp, r *row) {
 	if r.op.Kind != trace.KindMark && r.op.Kind != trace.KindGap {
 		s.counts.WarpEvents++
 		s.counts.ThreadEvents += uint64(popcount(r.lanes))
-	} else {
-		return
+	} else if r.op.Implied&trace.ImpliedSeq != 0 {
+		return // it has no number of its own
 	}
 	w.rows++
 	if w.rows == 1 && r.seq == 0 {

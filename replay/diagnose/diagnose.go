@@ -194,8 +194,10 @@ func Roots(l *trace.Launch, nodes []*Stuck) []*rules.Finding {
 func localCause(n *Stuck) cause {
 	count := map[Whereabouts]int{}
 	reach := 0 // arrivals that may still come
+	otherMask := false
 	for _, m := range n.Missing {
 		count[m.Why]++
+		otherMask = otherMask || n.otherMask(m)
 		if m.Why != Exited && m.Why != Skipped {
 			reach += arrivals(n, m.Lanes)
 		}
@@ -215,13 +217,20 @@ func localCause(n *Stuck) cause {
 		return gone
 	case n.Split && n.Aligned && count[Running] > 0:
 		return split
-	case count[NotStarted] > 0 && count[Elsewhere] == 0,
+	case otherMask,
+		count[NotStarted] > 0 && count[Elsewhere] == 0,
 		n.Members && count[Running] > 0:
 		return absent
 	case count[Running] > 0, n.Pending == 0 && n.TxUnknown:
 		return external
 	}
 	return none
+}
+
+// otherMask reports whether lanes that a syncwarp misses are at one of the
+// same warp with another mask.
+func (n *Stuck) otherMask(m Absent) bool {
+	return n.Barrier.Kind == trace.BarrierWarp && m.Why == Elsewhere && m.At == n.BarrierRef
 }
 
 // arrivals is how many arrivals lanes can make: a warp makes 32 on a named
@@ -387,6 +396,9 @@ func ruleOf(n *Stuck, c cause) barrier.Rule {
 	case wrongCount:
 		return rules.DeadlockCount
 	case gone:
+		if n.Barrier.Kind == trace.BarrierGroup {
+			return rules.GroupMissingThread
+		}
 		return rules.DeadlockExited
 	case split:
 		return barrier.BarDivergent

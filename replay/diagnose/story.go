@@ -131,6 +131,11 @@ func (t teller) message(f *rules.Finding, c cause) {
 		f.Message = fmt.Sprintf("%s waits for %s: the aligned form needs the whole warp, and these lanes do not come", what, t.list(f.Missing))
 	case absent:
 		f.Missing = append(t.missing(Running), t.missing(NotStarted)...)
+		if len(f.Missing) == 0 { // at the same barrier with another mask
+			f.Missing = t.missing(Elsewhere)
+			f.Message = fmt.Sprintf("%s waits for %s, which %s there with another mask", what, t.list(f.Missing), waits(f.Missing))
+			break
+		}
 		f.Message = fmt.Sprintf("%s waits for %s, which %s not come", what, t.list(f.Missing), does(f.Missing))
 	case external:
 		f.Missing = t.missing(Running)
@@ -198,6 +203,9 @@ func (t teller) waiters() string {
 func (t teller) count() string {
 	n := t.n
 	if n.Barrier.Kind == trace.BarrierWarp {
+		if len(n.Arrived) > 1 {
+			return fmt.Sprintf("%s have come, with different masks.", t.list(n.Arrived))
+		}
 		return fmt.Sprintf("%d of %d lanes have come.", n.Expected-n.Pending, n.Expected)
 	}
 	s := fmt.Sprintf("%d of %d arrivals have come", n.Expected-n.Pending, n.Expected)
@@ -294,6 +302,13 @@ func does(ls []rules.Lanes) string {
 		return "does"
 	}
 	return "do"
+}
+
+func waits(ls []rules.Lanes) string {
+	if one(ls) {
+		return "waits"
+	}
+	return "wait"
 }
 
 func areList(t teller, ls []rules.Lanes) string {
