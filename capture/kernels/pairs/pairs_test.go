@@ -1,0 +1,151 @@
+package pairs
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"btrace/capture"
+	"btrace/capture/emu"
+	"btrace/replay"
+	"btrace/replay/barrier"
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// check records an example and replays it.
+func check(t *testing.T, p *Pair, e *Example, cfg emu.Config) *replay.Report {
+	t.Helper()
+	cfg, err := cfg.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, outcome, err := e.Record(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	w, err := trace.NewWriter(&buf, trace.Options{Fast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := trace.Launch{
+		Kernel: string(p.Rule), Program: "pairs.go", Recorder: capture.Emulator, Device: capture.EmulatorDevice,
+		Arch: capture.EmulatorArch, Grid: cfg.Grid, Block: cfg.Block, Cluster: cfg.Cluster,
+	}
+	if e.Arch != "" {
+		l.Arch = e.Arch
+	}
+	if err := w.Begin(l); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(events); err != nil {
+		t.Fatal(err)
+	}
+	if e.Fault == nil || !e.Fault.Cut {
+		if err := w.End(l.ID, outcome, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := replay.Check(context.Background(), r, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+func found(rep *replay.Report) string {
+	var b strings.Builder
+	for _, f := range rep.Findings {
+		b.WriteString("  " + string(f.Severity) + " " + string(f.Rule) + ": " + f.Message + "\n")
+	}
+	return b.String()
+}
+
+// TestEveryRuleBothWays: for every rule of the catalogue there is an example
+// in which exactly that is found, and one in which nothing is.
+func TestEveryRuleBothWays(t *testing.T) {
+	for _, r := range rules.All() {
+		t.Run(string(r.ID), func(t *testing.T) {
+			p, ok := Lookup(r.ID)
+			if !ok {
+				t.Fatal("there is no pair for this rule")
+			}
+			bad := check(t, &p, &p.Bad, p.Config())
+			want := append([]barrier.Rule{r.ID}, p.Also...)
+			var got []barrier.Rule
+			for _, f := range bad.Findings {
+				if !slices.Contains(want, f.Rule) {
+					t.Errorf("the bad example is found to break another rule: %s: %s", f.Rule, f.Message)
+				}
+				if f.Rule == r.ID && f.Severity != r.Severity {
+					t.Errorf("found as %s, in the catalogue it is %s", f.Severity, r.Severity)
+				}
+				got = append(got, f.Rule)
+			}
+			for _, id := range want {
+				if !slices.Contains(got, id) {
+					t.Errorf("%s is not found in the bad example, but\n%s", id, found(bad))
+				}
+			}
+			if good := check(t, &p, &p.Good, p.Config()); len(good.Findings) > 0 || good.Verdict != replay.Clean {
+				t.Errorf("the good example is %s:\n%s", good.Verdict, found(good))
+			}
+		})
+	}
+}
+
+// TestGoodInAnyOrder: no schedule makes a good example break a rule.
+func TestGoodInAnyOrder(t *testing.T) {
+	for _, p := range All() {
+		for seed := range uint64(20) {
+			cfg := p.Config()
+			cfg.Schedule, cfg.Seed = emu.Random, seed
+			if rep := check(t, &p, &p.Good, cfg); len(rep.Findings) > 0 {
+				t.Errorf("%s: the good example with seed %d:\n%s", p.Rule, seed, found(rep))
+			}
+		}
+	}
+}
+
+// TestPairsAreComplete: every pair is of a rule, says why it breaks others,
+// and has two examples that differ and whose source can be shown.
+func TestPairsAreComplete(t *testing.T) {
+	seen := make(map[barrier.Rule]bool)
+	for _, p := range All() {
+		if _, ok := rules.Lookup(p.Rule); !ok || seen[p.Rule] {
+			t.Errorf("%s: no rule, or twice", p.Rule)
+		}
+		seen[p.Rule] = true
+		if (len(p.Also) > 0) != (p.AlsoWhy != "") {
+			t.Errorf("%s: also %v, because %q", p.Rule, p.Also, p.AlsoWhy)
+		}
+		bad, good := source(t, &p.Bad), source(t, &p.Good)
+		if bad == good && p.Bad.Fault == p.Good.Fault && p.Bad.Arch == p.Good.Arch {
+			t.Errorf("%s: both examples are the same", p.Rule)
+		}
+		for _, text := range []string{bad, good} {
+			if !strings.HasPrefix(text, "func ") || !strings.HasSuffix(text, "\n}\n") || strings.Count(text, "\n") > 30 {
+				t.Errorf("%s: this is no small function:\n%s", p.Rule, text)
+			}
+		}
+	}
+}
+
+func source(t *testing.T, e *Example) string {
+	t.Helper()
+	text, err := e.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
