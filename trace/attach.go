@@ -108,14 +108,14 @@ func (r *Reader) newTail() (*tail, error) {
 	for off := int64(fileHeadLen); off < r.closed; {
 		h, err := w.head(off)
 		if err != nil {
-			return nil, fmt.Errorf("offset %d: %w", off, err)
+			return nil, fmt.Errorf("offset %d: %w: %w", off, ErrCorrupt, err)
 		}
 		t.seek = appendSeek(t.seek, int(h.Size), &h)
 		t.close, t.prevIndex = off, h.PrevIndex
 		off += h.hop()
 	}
 	if t.close == 0 {
-		return nil, errors.New("the trace has no close frame")
+		return nil, fmt.Errorf("%w: the trace has no close frame", ErrCorrupt)
 	}
 	return t, nil
 }

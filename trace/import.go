@@ -103,25 +103,13 @@ const (
 
 var headKeys = [...]string{"launch", "ns", "cta", "warp", "seq", "lanes", "op"}
 
+// eventLine takes an event, a mark or a gap.
 func (im *importer) eventLine(typ string) error {
-	e := &im.event[0]
-	*e = Event{}
-	im.extra.reset()
-	seen, err := im.headOf(e, typ)
+	seen, err := im.parse(typ)
 	if err != nil {
 		return err
 	}
-	for _, m := range im.members {
-		if m.key != nil {
-			if err := im.operand(e, m); err != nil {
-				return err
-			}
-		}
-	}
-	if len(im.extra.b) > 0 {
-		e.Extra = im.text(im.extra.b)
-		e.Has |= 1 << FieldExtra
-	}
+	e := &im.event[0]
 	if err := im.implied(e, seen); err != nil {
 		return err
 	}
@@ -130,6 +118,29 @@ func (im *importer) eventLine(typ string) error {
 	}
 	im.advance(e)
 	return nil
+}
+
+// parse makes the members of a line an event, and says which of the keys
+// that every event has they were.
+func (im *importer) parse(typ string) (seen int, err error) {
+	e := &im.event[0]
+	*e = Event{}
+	im.extra.reset()
+	if seen, err = im.headOf(e, typ); err != nil {
+		return 0, err
+	}
+	for _, m := range im.members {
+		if m.key != nil {
+			if err := im.operand(e, m); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if len(im.extra.b) > 0 {
+		e.Extra = im.text(im.extra.b)
+		e.Has |= 1 << FieldExtra
+	}
+	return seen, nil
 }
 
 // headOf takes the keys that every event has out of the members, and sets
