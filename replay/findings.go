@@ -197,9 +197,8 @@ func (s *scope) historyOf(ref BarrierRef) *history {
 
 // target reports operations that the launch's architecture does not have.
 func (s *scope) target(w *warp, r *row) {
-	arch := archNumber(s.launch.Arch)
-	if arch == 0 {
-		return
+	if s.arch == 0 || s.arch >= 90 {
+		return // not known, or all of these are there
 	}
 	need, what := 0, ""
 	switch k := r.op.Kind; {
@@ -212,7 +211,7 @@ func (s *scope) target(w *warp, r *row) {
 	case k >= trace.KindBarArrive && k <= trace.KindBarRed && !r.op.Aligned && r.lanes != w.live:
 		need, what = 70, "a barrier reached by part of a warp"
 	}
-	if arch >= need {
+	if s.arch >= need {
 		return
 	}
 	b := r.op.Barrier(w.id)

@@ -423,9 +423,11 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 		}
 	case trace.KindMbarCopy:
 		s.copyTo(mb, r, n)
-		for rank, to := range s.layout.clusterOf(w.cta.id) {
-			if r.op.CTAMask>>rank&1 != 0 && to != mb.ref.CTA {
-				s.copyTo(s.mbar(to, r.op.Addr), r, n)
+		if r.op.CTAMask != 0 {
+			for rank, to := range s.layout.clusterOf(w.cta.id) {
+				if r.op.CTAMask>>rank&1 != 0 && to != mb.ref.CTA {
+					s.copyTo(s.mbar(to, r.op.Addr), r, n)
+				}
 			}
 		}
 		if mb.m.Life != barrier.Live {

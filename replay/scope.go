@@ -41,6 +41,7 @@ type scope struct {
 	number  uint32   // of the scope
 	members []uint32 // its CTAs, by rank; nil for all of the launch
 	threads int      // of a CTA
+	arch    int      // 90 of sm_90; 0 if not known
 	limit   int      // rows that may be parked
 
 	ctas        map[uint32]*cta
@@ -108,7 +109,7 @@ type history struct {
 
 func newScope(l *trace.Launch, y layout, number uint32, limit int) *scope {
 	return &scope{
-		launch: l, layout: y, number: number, members: y.members(number), threads: int(l.Threads()), limit: limit,
+		launch: l, layout: y, number: number, members: y.members(number), threads: int(l.Threads()), arch: archNumber(l.Arch), limit: limit,
 		ctas: make(map[uint32]*cta), findings: findings{launch: l},
 	}
 }
