@@ -138,6 +138,9 @@ func (s *scope) stuckAt(w *warp, st *strand) (ref BarrierRef, ok bool) {
 	case waitMbar:
 		ref = st.mb.ref
 		ref.Phase = st.phase
+		if st.mb.adopted {
+			return ref, true // nobody knows what it waits for
+		}
 		if s.mayLeave(st) {
 			// Lapped: the phase is over, but so is the one after it, and the
 			// parity that the lanes poll for reads as not complete again.
