@@ -2,7 +2,9 @@ package tui
 
 import (
 	"image/color"
+	"strings"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
@@ -151,34 +153,33 @@ func newTheme(p colorprofile.Profile) *theme {
 		purple     = rgb(0xcc79a7)
 		grey       = rgb(0x8a8a8a)
 	)
-	fg := func(c color.Color) ansi.Style {
-		s := ansi.NewStyle().Reset()
-		if c != nil {
-			s = s.ForegroundColor(c)
+	plain := lipgloss.NewStyle()
+	fg := func(c color.Color) lipgloss.Style {
+		if c == nil {
+			return plain
 		}
-		return s
+		return plain.Foreground(c)
 	}
-	plain := ansi.NewStyle().Reset()
-	base := [numStyles]ansi.Style{
+	base := [numStyles]lipgloss.Style{
 		styleText:        plain,
 		styleDim:         fg(grey),
-		styleBold:        plain.Bold(),
+		styleBold:        plain.Bold(true),
 		styleTitle:       fg(grey),
-		styleTitleActive: fg(yellow).Bold(),
+		styleTitleActive: fg(yellow).Bold(true),
 		styleKey:         fg(yellow),
 		styleAbsent:      fg(grey),
 		styleExited:      fg(grey),
 		styleRunning:     fg(green),
 		styleArrived:     fg(sky),
-		styleReleased:    fg(sky).Bold(),
+		styleReleased:    fg(sky).Bold(true),
 		styleCompleting:  fg(purple),
 		styleWaiting:     fg(orange),
-		styleTrapped:     fg(vermillion).Bold(),
+		styleTrapped:     fg(vermillion).Bold(true),
 		styleHung:        fg(vermillion),
 		styleNone:        plain,
 		styleNote:        fg(sky),
-		styleWarning:     fg(yellow).Bold(),
-		styleError:       fg(vermillion).Bold(),
+		styleWarning:     fg(yellow).Bold(true),
+		styleError:       fg(vermillion).Bold(true),
 		styleClean:       fg(green),
 		stylePhaseEven:   fg(sky),
 		stylePhaseOdd:    fg(purple),
@@ -191,15 +192,24 @@ func newTheme(p colorprofile.Profile) *theme {
 	t := new(theme)
 	for i, s := range base {
 		for mod := style(0); mod < numModified; mod += modPlayhead {
-			x := s[:len(s):len(s)]
+			x := s
 			if mod&modPlayhead != 0 {
 				x = x.Reverse(true)
 			}
 			if mod&modFocus != 0 {
-				x = x.Bold()
+				x = x.Bold(true)
 			}
-			t.sgr[style(i)|mod] = x.String()
+			t.sgr[style(i)|mod] = opening(x)
 		}
 	}
 	return t
+}
+
+// opening is the sequence with which a style begins, after a reset. Cells are
+// many and styles few: rendering each cell through its style would cost a
+// hundred times the frame.
+func opening(s lipgloss.Style) string {
+	const cell = "x"
+	before, _, _ := strings.Cut(s.Render(cell), cell)
+	return ansi.ResetStyle + before
 }
