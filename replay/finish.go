@@ -93,6 +93,7 @@ func sortedMbars(c *cta) []*mbar {
 
 // hang finds the barriers at which lanes are stuck, and their roots.
 func (s *scope) hang() {
+	s.lostArrivals()
 	nodes := s.stuckBarriers()
 	if len(nodes) == 0 {
 		return
@@ -100,10 +101,11 @@ func (s *scope) hang() {
 	var list []*diagnose.Stuck
 	for _, n := range nodes {
 		s.describe(n)
+		n.Missing = together(n.Missing)
 		list = append(list, &n.Stuck)
 	}
 	for _, root := range diagnose.Roots(s.launch, list) {
-		if h := s.historyOf(root.BarrierRef); h == nil || h.misuse != root {
+		if !slices.Contains(s.findings.list, root) { // a misuse is there already
 			s.findings.add(*root)
 		}
 		if x, ok := diagnose.ExitWithoutArrive(root); ok {
@@ -142,6 +144,9 @@ func (s *scope) stuckAt(w *warp, st *strand) (ref BarrierRef, ok bool) {
 			return ref, true // nobody knows what it waits for
 		}
 		if s.mayLeave(st) {
+			if s.launch.Outcome == trace.OutcomeHung && st.mb.early != nil {
+				return ref, true // what came before the init was lost
+			}
 			// Lapped: the phase is over, but so is the one after it, and the
 			// parity that the lanes poll for reads as not complete again.
 			m := &st.mb.m
@@ -153,6 +158,8 @@ func (s *scope) stuckAt(w *warp, st *strand) (ref BarrierRef, ok bool) {
 			return ref, lapped
 		}
 		return ref, true
+	case passedMbar:
+		return st.mb.at(), st.restarted // or it had not passed when the barrier was initialised again
 	case waitCollective:
 		ref = st.co.ref
 		ref.Phase = st.phase
@@ -196,12 +203,21 @@ func (s *scope) stuckBarriers() []*stuck {
 func addWait(ws []Wait, x Wait) []Wait {
 	for i := range ws {
 		if w := &ws[i]; w.Location == x.Location {
-			w.Threads = append(w.Threads, x.Threads...)
+			w.Threads = joinLanes(w.Threads, x.Threads[0])
 			w.Since = min(w.Since, x.Since)
 			return ws
 		}
 	}
 	return append(ws, x)
+}
+
+// joinLanes adds lanes of a warp, whose other lanes may have been added last.
+func joinLanes(ls []Lanes, x Lanes) []Lanes {
+	if n := len(ls) - 1; n >= 0 && ls[n].CTA == x.CTA && ls[n].Warp == x.Warp {
+		ls[n].Mask |= x.Mask
+		return ls
+	}
+	return append(ls, x)
 }
 
 // whereabouts says where lanes of a warp are.
@@ -213,7 +229,7 @@ func (s *scope) whereabouts(w *warp, lanes uint32) []diagnose.Absent {
 	}
 	if gone := lanes & w.all &^ w.live; gone != 0 {
 		a := part(gone, diagnose.Exited)
-		a.Location, a.Op = w.gone.loc, w.gone.kind.String()
+		a.Location, a.Op = w.left.loc, w.left.kind.String()
 	}
 	if never := lanes & w.live &^ w.seen; never != 0 {
 		part(never, diagnose.NotStarted)
@@ -234,6 +250,23 @@ func (s *scope) whereabouts(w *warp, lanes uint32) []diagnose.Absent {
 		if held {
 			a.At = ref
 		}
+	}
+	return out
+}
+
+// together joins lanes of a warp that are at the same place.
+func together(missing []diagnose.Absent) []diagnose.Absent {
+	at := make(map[diagnose.Absent]int)
+	var out []diagnose.Absent
+	for _, a := range missing {
+		key := a
+		key.Mask = 0
+		if i, ok := at[key]; ok {
+			out[i].Mask |= a.Mask
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, a)
 	}
 	return out
 }
@@ -309,7 +342,10 @@ func (s *scope) describeNamed(n *stuck) {
 		behind = never
 	}
 	for _, w := range behind {
-		n.Missing = append(n.Missing, s.whereabouts(w, w.all)...)
+		for _, a := range s.whereabouts(w, w.all) {
+			a.Times = done[w.id]
+			n.Missing = append(n.Missing, a)
+		}
 	}
 	n.CountOff = len(behind) == 0
 }

@@ -16,9 +16,23 @@ func (s *scope) describeMbar(n *stuck) {
 		n.Pending, n.Tx = 0, -mb.surplus
 	}
 	n.Init, n.Announced, n.AnnouncedBy = mb.init, mb.expectLoc, mb.expectRef
+	n.Copied, n.CopiedBy = mb.copyLoc, mb.copyBy
 	n.Arrived = append(n.Arrived, mb.arrived...)
 	n.Fresh = m.Phase == 0 && len(mb.tally) == 0
 	s.describeParity(n)
+	if n.WrongParity && n.Misuse == nil {
+		n.Misuse = mb.reused // what made the barrier run ahead of those who wait
+	}
+	if !mb.uneven {
+		for _, e := range mb.tally {
+			n.Takers += uint64(popcount(e.Mask))
+		}
+	}
+	if m.Completing {
+		n.Members, n.Runner = true, mb.runner
+		n.Missing = s.whereabouts(s.ctas[mb.runner.CTA].warps[mb.runner.Warp], mb.runner.Mask)
+		return
+	}
 
 	siblings := s.siblings(mb)
 	var part tally
@@ -30,6 +44,7 @@ func (s *scope) describeMbar(n *stuck) {
 	for _, e := range part {
 		if lanes := e.Mask &^ mb.arrived.mask(e.CTA, e.Warp); lanes != 0 {
 			for _, a := range s.whereabouts(s.ctas[e.CTA].warps[e.Warp], lanes) {
+				a.Times = e.n
 				if a.Why != diagnose.Exited && s.wentPast(a, mb, siblings) {
 					a.Why = diagnose.Skipped
 				}

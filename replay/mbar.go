@@ -45,6 +45,21 @@ type mbar struct {
 	surplusPhase uint64
 	// fnPhase is the phase whose completion function ran last; -1 for none.
 	fnPhase int64
+	// early is the first operation that was recorded before the object was
+	// initialised, and later found a place after that.
+	early *row
+	// reused is the first arrive that came although nobody had waited for the
+	// phase before.
+	reused *Finding
+	// runner is the lanes that ran the completion function last.
+	runner Lanes
+	// copyLoc is where the last copy that completes here was issued, copyBy
+	// who did.
+	copyLoc Location
+	copyBy  Lanes
+	// uneven is true if participants dropped out, or arrivals were added to
+	// a phase: then the count does not tell how many take part.
+	uneven bool
 	// adopted is true for an object that was used without being initialised:
 	// said once, then ignored.
 	adopted bool
@@ -199,72 +214,12 @@ func (m *mbar) waited(who Lanes, phase int64) {
 	m.waits.set(who, phase)
 }
 
-// usable says whether the row can use the object now; an object that is not
-// initialised may yet be, by a row to come.
-func (s *scope) usable(mb *mbar, forced bool) bool {
-	return forced || mb.adopted || mb.m.Life == barrier.Live
-}
-
-// adopt is called when a forced row uses an object that is none.
-func (s *scope) adopt(mb *mbar) {
-	if mb.m.Life != barrier.Live {
-		mb.adopted = true
-	}
-}
-
-// mbarLife performs mbar.init and mbar.inval.
-func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
-	mb := s.owner(w, r)
-	if r.op.Kind == trace.KindMbarInval {
-		if !s.usable(mb, forced) {
-			return false
-		}
-		s.become(w, r, strand{})
-		s.remote(w, r, mb)
-		mb.m.Inval(&s.eff)
-		s.violations(w, r, mb.at())
-		s.progress = true
-		return true
-	}
-	s.become(w, r, strand{})
-	s.remote(w, r, mb)
-	ref := mb.at()
-	mb.m.Init(r.op.Count, &s.eff)
-	s.violations(w, r, ref)
-	mb.init, mb.initRef = r.loc(), r.ref()
-	if s.watch != nil {
-		s.watch.used(mb.ref)
-	}
-	mb.adopted, mb.reuses = false, mb.reuses[:0]
-	mb.arrived, mb.waits, mb.tokens, mb.words = mb.arrived[:0], mb.waits[:0], mb.tokens[:0], mb.words[:0]
-	mb.copies, mb.async, mb.unknown = mb.copies[:0], 0, false
-	mb.maxWait, mb.fnPhase = -1, -1
-	s.target(w, r)
-	s.progress = true
-	return true
-}
-
-// remote reports an operation that only the owner may do.
-func (s *scope) remote(w *warp, r *row, mb *mbar) {
-	if mb.ref.CTA == w.cta.id || s.mute {
-		return
-	}
-	what := r.op.Kind.String()
-	if r.op.Kind == trace.KindMbarArrive {
-		if !r.op.Has.Has(trace.FieldToken) && !r.op.Has.Has(trace.FieldPhase) {
-			return
-		}
-		what += " that returns a token"
-	}
-	s.breach(rules.MbarRemoteOp, mb.at(), r,
-		"%s of CTA %d does %s on an mbarrier of CTA %d", s.text(r.who(), w.cta.id), w.cta.id, what, mb.ref.CTA)
-}
-
 // mbarArrive performs the arrives.
 func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	mb := s.owner(w, r)
 	m := &mb.m
 	if !s.usable(mb, forced) || m.Completing && !forced {
+		mb.tooEarly(r)
 		return false
 	}
 	has := r.op.Has
@@ -305,6 +260,7 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	if r.op.Kind == trace.KindMbarArriveExpectTx {
 		s.expects(mb, r)
 	}
+	mb.uneven = mb.uneven || a.Drop
 	s.arrivedOn(mb, r, uint64(n)*uint64(a.Count))
 	tok := m.ArriveLanes(a, n, &s.eff)
 	if m.Completing && mb.fnPhase == int64(m.Phase) {
@@ -395,6 +351,7 @@ func (s *scope) expects(mb *mbar, r *row) {
 func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 	mb := s.owner(w, r)
 	if !s.usable(mb, forced) {
+		mb.tooEarly(r)
 		return false
 	}
 	s.become(w, r, strand{})
@@ -413,6 +370,7 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 	case trace.KindMbarCompleteTx:
 		mb.m.CompleteTx(n*r.op.Bytes, &s.eff)
 	case trace.KindMbarCpAsyncArrive:
+		mb.uneven = mb.uneven || !r.op.NoInc
 		mb.arrived.add(r.who())
 		mb.tally.add(r.who(), 1)
 		for range n {
@@ -448,4 +406,5 @@ func (s *scope) copyTo(mb *mbar, r *row, n int64) {
 	if len(mb.copies) < 1<<16 {
 		mb.copies = append(mb.copies, n*r.op.Bytes)
 	}
+	mb.copyLoc, mb.copyBy = r.loc(), r.who()
 }

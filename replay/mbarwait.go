@@ -266,12 +266,15 @@ func (s *scope) tokenOf(w *warp, r *row, not *mbar, phase uint64) *mbar {
 func (s *scope) confirmReuse(mb *mbar, c reuse) {
 	ref := mb.ref
 	ref.Phase = c.phase + 1
-	s.findings.add(Finding{
+	f := s.findings.add(Finding{
 		Rule: rules.MbarReuseBeforeWait, BarrierRef: ref, Threads: []Lanes{c.row.who()}, Time: c.row.time, Location: c.row.loc(),
 		Events: []EventRef{c.row.ref()},
 		Message: fmt.Sprintf("%s arrives on %s in phase %d, and nobody can have waited for phase %d before that",
 			s.text(c.row.who(), ref.CTA), ref.Barrier, c.phase+1, c.phase),
 	})
+	if mb.reused == nil {
+		mb.reused = f
+	}
 }
 
 // completion performs completion.begin and completion.end.
@@ -303,6 +306,7 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 		s.breach(rules.CompletionOrder, mb.at(), r, "the completion function of %s runs in phase %d while %d arrivals are pending",
 			mb.ref.Barrier, m.Phase, m.Pending)
 	}
+	mb.runner = r.who()
 	s.become(w, r, strand{wait: completing, mb: mb, phase: uint64(max(mb.fnPhase, 0))})
 	return true
 }

@@ -147,6 +147,11 @@ func (s *scope) leaveWait(w *warp, r *row, forced bool, match func(*strand) bool
 // exit takes lanes out of every barrier that counts the living.
 func (s *scope) exit(w *warp, r *row) {
 	lanes := r.lanes & w.live
+	for i := range w.strands {
+		if st := &w.strands[i]; st.lanes&lanes != 0 {
+			w.left = *st
+		}
+	}
 	s.leave(w, r)
 	w.live &^= lanes
 	w.gone = strand{lanes: w.gone.lanes | lanes, since: r.time, kind: r.op.Kind, seq: r.seq, loc: r.loc()}

@@ -31,12 +31,14 @@ type strand struct {
 	parity bool   // waits for the parity of the phase
 	result uint32 // of a reduction
 	split  bool   // its last event was an arrive, and it has not begun to wait
-	since  int64
-	step   uint64     // of its last event
-	late   bool       // the barrier went on between its last event and its wait
-	kind   trace.Kind // its last event
-	seq    uint32
-	loc    Location
+	// restarted: the mbarrier that it waited on was initialised again.
+	restarted bool
+	since     int64
+	step      uint64     // of its last event
+	late      bool       // the barrier went on between its last event and its wait
+	kind      trace.Kind // its last event
+	seq       uint32
+	loc       Location
 }
 
 // warp is one warp of a CTA.
@@ -47,6 +49,7 @@ type warp struct {
 	live    uint32 // of them, not exited
 	seen    uint32 // lanes that any event named
 	gone    strand // the exit of its lanes that exited last
+	left    strand // what those did last before it
 	strands []strand
 	sync    barrier.Warp
 

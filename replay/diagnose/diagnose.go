@@ -34,6 +34,7 @@ type Absent struct {
 	At       rules.BarrierRef // where they are stuck, if they are
 	Location rules.Location   // of their last event
 	Op       string           // its name
+	Times    int64            // how often they arrived here before
 }
 
 // Stuck is a barrier in a phase that does not complete, with lanes waiting
@@ -71,7 +72,17 @@ type Stuck struct {
 	Init        rules.Location // of an mbarrier
 	Announced   rules.Location // where bytes were last announced
 	AnnouncedBy rules.EventRef
-	Misuse      *rules.Finding // a broken rule that explains it
+	// Copied is where the last copy that completes here was issued, CopiedBy
+	// who did.
+	Copied   rules.Location
+	CopiedBy rules.Lanes
+	// Takers is how many lanes ever arrived on an mbarrier, or 0 where that
+	// need not be how many it has to expect.
+	Takers uint64
+	// Runner is the lanes that run the completion function for which the
+	// phase waits.
+	Runner rules.Lanes
+	Misuse *rules.Finding // a broken rule that explains it
 }
 
 // waiting is the number of lanes that wait.
@@ -107,6 +118,7 @@ type cause uint8
 const (
 	none cause = iota
 	misused
+	lowCount
 	wrongParity
 	bytesLeft
 	wrongCount
@@ -119,6 +131,9 @@ const (
 
 func (c cause) strong() bool { return c != none && c < external }
 
+// hard causes are facts of their own, whatever other waits may have led to.
+func (c cause) hard() bool { return c == misused || c == bytesLeft || c == wrongCount || c == gone }
+
 // Roots finds the root of every hang among the stuck barriers of a scope.
 // It returns one finding for each; a misuse that is the root is marked in
 // place and returned too.
@@ -129,6 +144,7 @@ func Roots(l *trace.Launch, nodes []*Stuck) []*rules.Finding {
 		local[i] = localCause(n)
 	}
 	g.parity(local)
+	g.lowCounts(local)
 	owner := make([]int, len(nodes)) // the root that a node is behind, or -1
 	for i := range owner {
 		owner[i] = -1
@@ -386,10 +402,35 @@ func (g *graph) parity(local []cause) {
 	}
 }
 
+// lowCounts finds mbarriers on which more lanes arrive than they expect,
+// where waits by parity have fallen out of step behind them, or on them: their
+// phases end too early, and that is why.
+func (g *graph) lowCounts(local []cause) {
+	low := func(i int) bool {
+		n := g.nodes[i]
+		return n.Barrier.Kind == trace.BarrierMbar && n.Expected > 0 && n.Takers > n.Expected && !local[i].hard()
+	}
+	for i := range g.nodes {
+		if local[i] != wrongParity || !g.nodes[i].WrongParity {
+			continue
+		}
+		if low(i) {
+			local[i] = lowCount
+			continue
+		}
+		for _, j := range g.edges[i] {
+			if low(j) {
+				local[i], local[j] = none, lowCount
+				break
+			}
+		}
+	}
+}
+
 // ruleOf is the rule that stands for a cause.
 func ruleOf(n *Stuck, c cause) barrier.Rule {
 	switch c {
-	case wrongParity:
+	case wrongParity, lowCount:
 		return rules.DeadlockParity
 	case bytesLeft:
 		return rules.DeadlockTx

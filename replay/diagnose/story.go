@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"btrace/replay/rules"
@@ -34,6 +35,9 @@ func tell(l *trace.Launch, n *Stuck, c cause, cycle, behind []*Stuck) *rules.Fin
 	switch {
 	case c == misused:
 		f.Story = append(f.Story, t.waiters()+".")
+		if f.Rule == rules.MbarReuseBeforeWait && n.Takers > n.Expected {
+			t.tooMany(f)
+		}
 	case len(cycle) > 0 && !c.strong():
 		t.cycle(f, cycle)
 	default:
@@ -97,7 +101,11 @@ func (t teller) message(f *rules.Finding, c cause) {
 		if n.Init.Line > 0 {
 			f.Location = n.Init
 			f.Story = append(f.Story, fmt.Sprintf("it was initialised with %d at %s.", n.Expected, t.at(n.Init)))
-			f.Hint = fmt.Sprintf("initialise it with %d instead of %d at %s, or let one more thread arrive", n.Expected-n.Pending, n.Expected, t.at(n.Init))
+			more := "one more thread"
+			if n.Pending > 1 {
+				more = fmt.Sprintf("%d more threads", n.Pending)
+			}
+			f.Hint = fmt.Sprintf("initialise it with %d instead of %d at %s, or let %s arrive", n.Expected-n.Pending, n.Expected, t.at(n.Init), more)
 		}
 	case bytesLeft:
 		f.Message = fmt.Sprintf("everyone has arrived in %s, but %d bytes are outstanding: more was announced than is copied", what, n.Tx)
@@ -106,21 +114,42 @@ func (t teller) message(f *rules.Finding, c cause) {
 			f.Message = fmt.Sprintf("everyone has arrived in %s, but %d bytes more were copied than announced", what, -n.Tx)
 			f.Hint = fmt.Sprintf("announce what the copies complete: %d bytes more in this phase", -n.Tx)
 		}
-		if n.Announced.Line > 0 {
+		switch {
+		case n.Announced.Line > 0:
 			f.Location = n.Announced
 			f.Events = append([]rules.EventRef{n.AnnouncedBy}, f.Events...)
 			f.Story = append(f.Story, fmt.Sprintf("the bytes were last announced at %s.", t.at(n.Announced)))
 			f.Hint += fmt.Sprintf(" (%s)", t.at(n.Announced))
+		case n.Copied.Line > 0:
+			f.Location = n.Copied
+			f.Story = append(f.Story, fmt.Sprintf("%s issued the copy at %s; nobody announced bytes on this barrier.", t.list([]rules.Lanes{n.CopiedBy}), t.at(n.Copied)))
+			f.Hint = fmt.Sprintf("announce the bytes of the copy at %s: let the arrive of the phase be arrive.expect_tx", t.at(n.Copied))
+			if n.CopiedBy.CTA != n.CTA {
+				f.Hint += fmt.Sprintf(", in CTA %d as well", n.CTA)
+			}
 		}
 	case wrongParity:
 		t.parity(f, what)
+	case lowCount:
+		f.Message = fmt.Sprintf("%s expects %d arrivals, but %d threads arrive on it: its phases end too early, and waits by parity fall out of step", t.name(), n.Expected, n.Takers)
+		t.tooMany(f)
+		if n.Init.Line > 0 {
+			f.Location = n.Init
+		}
 	case gone:
 		f.Missing = t.missing(Exited)
 		f.Message = fmt.Sprintf("%s waits for %s, which %s exited", what, t.list(f.Missing), have(f.Missing))
-		if n.Barrier.Kind == trace.BarrierNamed {
-			f.Hint = fmt.Sprintf("an exited warp does not lower the count %d: let it arrive before it returns, or count only the warps that come", n.Expected)
-		} else {
+		if n.Barrier.Kind == trace.BarrierGroup {
+			break
+		}
+		came := slices.ContainsFunc(n.Missing, func(m Absent) bool { return m.Why == Exited && m.Times > 0 })
+		switch {
+		case n.Barrier.Kind != trace.BarrierNamed:
 			f.Hint = "an exit is not an arrival: arrive, or arrive_and_drop, before the return"
+		case came:
+			f.Hint = "let all of them come to the barrier equally often: an exited warp does not lower the count"
+		default:
+			f.Hint = fmt.Sprintf("an exited warp does not lower the count %d: let it arrive before it returns, or count only the warps that come", n.Expected)
 		}
 	case skipped:
 		f.Missing = t.missing(Skipped)
@@ -137,12 +166,18 @@ func (t teller) message(f *rules.Finding, c cause) {
 			break
 		}
 		f.Message = fmt.Sprintf("%s waits for %s, which %s not come", what, t.list(f.Missing), does(f.Missing))
+		if m := n.Missing[0]; ruleOf(n, c) == rules.DeadlockMissingArrival && m.Location.Line > 0 {
+			f.Hint = fmt.Sprintf("let %s come to it: see what holds %s after %s", t.list(f.Missing), it(f.Missing), t.at(m.Location))
+		}
 	case external:
 		f.Missing = t.missing(Running)
 		f.Message = fmt.Sprintf("%s lacks %d of %d arrivals, and %s still running: something else holds them", what, n.Pending, n.Expected, areList(t, f.Missing))
 		f.Hint = "look at what the running lanes poll: a flag, a grid-wide barrier, another kernel"
 	default:
 		f.Message = fmt.Sprintf("%s lacks %d of %d arrivals, and the recording does not show why", what, n.Pending, n.Expected)
+	}
+	if c == bytesLeft {
+		return // nobody is missing
 	}
 	for _, m := range n.Missing {
 		if len(f.Story) > 12 {
@@ -151,6 +186,20 @@ func (t teller) message(f *rules.Finding, c cause) {
 		}
 		f.Story = append(f.Story, t.whereabouts(m))
 	}
+}
+
+// tooMany says what to change where more lanes arrive than are expected.
+func (t teller) tooMany(f *rules.Finding) {
+	n := t.n
+	f.Story = append(f.Story, fmt.Sprintf("%d threads arrive on it, and it expects %d.", n.Takers, n.Expected))
+	where, others := "", "the others"
+	if n.Takers == n.Expected+1 {
+		others = "one of them"
+	}
+	if n.Init.Line > 0 {
+		where = " at " + t.at(n.Init)
+	}
+	f.Hint = fmt.Sprintf("initialise it with %d instead of %d%s, or keep %s from arriving", n.Takers, n.Expected, where, others)
 }
 
 // parity explains a wait for a phase that will not end.
@@ -184,6 +233,13 @@ func (t teller) cycle(f *rules.Finding, cycle []*Stuck) {
 	f.Missing = t.missing(Elsewhere)
 	f.Message = strings.Join(parts, ", ")
 	f.Hint = "make all of them pass these barriers in the same order, or arrive on one before waiting on the other"
+	for _, n := range cycle {
+		if n.Runner.Mask != 0 {
+			u := teller{t.l, n}
+			f.Story = append(f.Story, fmt.Sprintf("%s runs the completion function of %s, before whose end nobody is let go.", u.list([]rules.Lanes{n.Runner}), u.name()))
+			f.Hint = "do not wait in a completion function for threads that its barrier holds"
+		}
+	}
 }
 
 // waiters says who waits and since where.
@@ -212,8 +268,11 @@ func (t teller) count() string {
 	if len(n.Arrived) > 0 {
 		s += ": " + t.list(n.Arrived)
 	}
-	if n.Tx != 0 {
+	switch {
+	case n.Tx > 0:
 		s += fmt.Sprintf("; %d bytes are outstanding", n.Tx)
+	case n.Tx < 0:
+		s += fmt.Sprintf("; %d bytes too many have come", -n.Tx)
 	}
 	return s + "."
 }
@@ -226,6 +285,16 @@ func (t teller) whereabouts(m Absent) string {
 	}
 	switch m.Why {
 	case Exited:
+		switch {
+		case where == "" || m.Op == "":
+		case m.Op == trace.KindEnter.String():
+			where = " straight after its start" + where
+		default:
+			where = fmt.Sprintf(" after its %s%s", m.Op, where)
+		}
+		if m.Times > 0 {
+			where += fmt.Sprintf(", having arrived %s", times(m.Times))
+		}
 		return fmt.Sprintf("%s exited%s.", who, where)
 	case Elsewhere:
 		return fmt.Sprintf("%s waits on %s, phase %d%s.", who, m.At.Barrier, m.At.Phase, where)
@@ -285,6 +354,20 @@ func plural(n uint64, what string) string {
 		return what
 	}
 	return what + "s"
+}
+
+func it(ls []rules.Lanes) string {
+	if one(ls) {
+		return "it"
+	}
+	return "them"
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // one reports whether a list names a single group.

@@ -23,7 +23,7 @@ func Hangs(f File) int {
 }
 
 // WriteDiagnosis tells the story of every hang of a file, root by root.
-// Without any it prints a line that says so.
+// Without any it prints a line that says so, and the rules that were broken.
 func WriteDiagnosis(p *plain.Printer, f File) {
 	r := f.Report
 	if r == nil {
@@ -37,12 +37,32 @@ func WriteDiagnosis(p *plain.Printer, f File) {
 		writeStory(p, f.Name, &g, launch(r, g.first.Launch))
 	}
 	if len(roots) == 0 {
-		p.Printf("%s: no hang, %s (%s)\n", f.Name, r.Verdict, summary(r))
-		if r.Verdict != replay.Clean {
-			p.Printf("  next: btrace validate %s\n", f.Name)
-		}
+		writeNoHang(p, f)
 	}
 }
+
+func writeNoHang(p *plain.Printer, f File) {
+	r := f.Report
+	p.Printf("%s: no hang, %s (%s)\n", f.Name, r.Verdict, summary(r))
+	for _, l := range r.Launches {
+		if _, trapped := l.Launch.Outcome.Trap(); trapped {
+			p.Printf("  launch %d, %s: %s\n", l.Launch.ID, l.Launch.Kernel, l.Launch.Outcome)
+		}
+	}
+	errors := grouped(r.Findings, func(f *replay.Finding) bool { return f.Severity == rules.Error })
+	for _, g := range errors[:min(len(errors), fewErrors)] {
+		writeFinding(p, &g, len(r.Launches) > 1)
+	}
+	if r.Verdict != replay.Clean && len(errors) != 1 {
+		p.Printf("  next: btrace validate %s\n", f.Name)
+	} else if len(errors) == 1 {
+		p.Printf("  rule: btrace explain %s\n", errors[0].first.Rule)
+	}
+}
+
+// fewErrors is how many kinds of errors are shown where nothing hangs:
+// validate shows them all.
+const fewErrors = 3
 
 func writeStory(p *plain.Printer, file string, g *group, l *trace.Launch) {
 	f := g.first

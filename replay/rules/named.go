@@ -61,7 +61,7 @@ asm volatile("barrier.sync 1, %0;" :: "r"(blockDim.x));`,
 				`mix with one that gives the count explicitly, even where both mean the same number. The result is undefined: an H100 traps with ` +
 				`an illegal instruction.`,
 			Source: bar,
-			Hint:   "give every sync, arrive and red on this barrier the same count, or none of them any",
+			Hint:   "give every sync, arrive and red on this barrier the same count, or none any; two groups of warps need a barrier each",
 			Example: `// bad: producer and consumer disagree
 if (producer) asm volatile("barrier.arrive 1, 96;");
 else          asm volatile("barrier.sync 1, 64;");
