@@ -66,7 +66,6 @@ type blockIter struct {
 	stats  *QueryStats
 	yield  func(*Block, error) bool
 	f      *frameReader
-	buf    blockBuffer
 	merge  *merger
 }
 
@@ -113,10 +112,10 @@ func (it *blockIter) single(i int32) error {
 	if !it.filter.mayMatch(&it.r.blocks[i]) {
 		return nil
 	}
-	if ok, err := it.decode(i, &it.buf); !ok {
+	if ok, err := it.decode(i, &it.f.buf); !ok {
 		return err
 	}
-	return it.hand(&it.buf.Block)
+	return it.hand(&it.f.buf.Block)
 }
 
 // decode reads a block; ok is false without an error for a damaged one.

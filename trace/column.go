@@ -131,7 +131,7 @@ func appendNarrow(b []byte, vs []uint64) []byte {
 			wide++
 		}
 	}
-	if wide <= len(vs)/32 {
+	if wide <= len(vs)/32 { // one plane is the smaller form
 		b = append(b, 1)
 		b, planes := grow(b, len(vs))
 		for i, v := range vs {
@@ -165,40 +165,47 @@ func grow(b []byte, n int) (whole, added []byte) {
 	return b, b[len(b)-n:]
 }
 
-// narrow reads n numbers in the form of appendNarrow into vs.
-func (c *cursor) narrow(vs []uint64, n int) []uint64 {
-	vs = resize(vs, n)
-	switch c.byte() {
-	case 1:
-		lo := c.take(uint64(n))
-		if c.bad {
-			break
-		}
-		for i, v := range lo {
-			vs[i] = uint64(v)
-			if v == 0xff {
-				vs[i] += c.uvarint()
-			}
-		}
-		return vs
-	case 2:
-		lo, hi := c.take(uint64(n)), c.take(uint64(n))
-		if c.bad {
-			break
-		}
-		hi = hi[:len(lo)]
-		for i := range lo {
-			v := uint64(lo[i]) | uint64(hi[i])<<8
-			if v == 0xffff {
-				v += c.uvarint()
-			}
-			vs[i] = v
-		}
-		return vs
+// narrow is a column of mostly small numbers, in the form of appendNarrow,
+// whose values are taken one after the other.
+type narrow struct {
+	lo, hi []byte // hi is nil if the numbers have one plane
+	wide   uint64 // the value that stands for a larger one
+	small  uint64 // what is less needs no further look; 0 with two planes
+	c      cursor
+}
+
+// narrow begins to read n numbers, which are the rest of the column.
+func (c *cursor) narrow(n int) narrow {
+	planes := c.byte()
+	v := narrow{lo: c.take(uint64(n)), wide: 0xff, small: 0xff}
+	if planes == 2 {
+		v.hi, v.wide, v.small = c.take(uint64(n)), 0xffff, 0
 	}
-	c.fail()
-	clear(vs)
-	return vs
+	if planes != 1 && planes != 2 || c.bad {
+		c.fail()
+		v = narrow{lo: make([]byte, n)}
+	}
+	v.c = *c
+	return v
+}
+
+// at returns value i. Values are asked for in order.
+func (v *narrow) at(i int) uint64 {
+	if n := uint64(v.lo[i]); n < v.small {
+		return n
+	}
+	return v.larger(i)
+}
+
+func (v *narrow) larger(i int) uint64 {
+	n := uint64(v.lo[i])
+	if v.hi != nil {
+		n |= uint64(v.hi[i]) << 8
+	}
+	if n == v.wide {
+		n += v.c.uvarint()
+	}
+	return n
 }
 
 // appendIndices appends numbers below limit: one plane of bytes, and a

@@ -11,18 +11,17 @@ import (
 // it makes belongs to the block's buffer.
 type blockDecoder struct {
 	has    []Fields // of a template
+	uses   []int    // rows of a template
 	ids    []uint16
-	deltas []uint64
-	floor  []uint64
+	deltas narrow   // times since the warp's row before, in warp order
+	least  []uint64 // smallest delta of a template
+	starts []uint64 // times of the runs' first rows
 	gaps   []seqGap
 	runs   []warpRun
 	recs   []record
-	keys   []uint64 // times in units, each with the row's index if both fit
+	keys   []uint64 // times in units and indices of rows, in warp order
 	sorter keySorter
-	swap   []uint64
-	perm   []uint32 // rows in stored order, as indices in warp order
-	order  []uint64 // times in units, in stored order
-	values []uint64
+	perm   []uint16 // rows in stored order, as indices in warp order
 	codes  []uint16
 	column []uint64 // an operand by row in warp order
 	last   []uint64
@@ -78,6 +77,11 @@ func (d *blockDecoder) decode(payload []byte, rows int, first, last key, b *bloc
 	if d.ids = c.indices(d.ids, rows, len(b.Ops)); c.end() != nil {
 		return c.end()
 	}
+	d.uses = resize(d.uses, len(b.Ops))
+	clear(d.uses)
+	for _, id := range d.ids {
+		d.uses[id]++
+	}
 	if err := d.warps(cols[colWarps], rows); err != nil {
 		return err
 	}
@@ -88,18 +92,18 @@ func (d *blockDecoder) decode(payload []byte, rows int, first, last key, b *bloc
 	if err != nil {
 		return err
 	}
-	if err := d.rows(rows, unit, first, last); err != nil {
+	sorted, err := d.rows(rows, unit, first, last)
+	if err != nil {
 		return err
 	}
-	d.gather(&b.Block, unit, first.Time)
+	d.gather(&b.Block, sorted, unit, first.Time)
 	if a, z := b.key(0), b.key(rows-1); a != first || z != last {
 		return errTimes
 	}
-	return d.operands(cols, has, extras, b)
+	return d.operands(cols, has, extras, unit, first.Time, b)
 }
 
-// warps reads the runs. Their first fields hold the times of their first
-// rows only until times has read the others: those are in floor.
+// warps reads the runs.
 func (d *blockDecoder) warps(col []byte, rows int) error {
 	c := cursor{b: col}
 	n := c.uvarint()
@@ -107,7 +111,7 @@ func (d *blockDecoder) warps(col []byte, rows int) error {
 		return errRuns
 	}
 	d.runs = resize(d.runs, int(n))
-	d.floor = resize(d.floor, int(n))
+	d.starts = resize(d.starts, int(n))
 	cta := uint64(0)
 	for i := range d.runs {
 		cta += c.uvarint()
@@ -136,8 +140,8 @@ func (d *blockDecoder) warps(col []byte, rows int) error {
 		d.runs[i].rows = uint32(n)
 		left -= n
 	}
-	for i := range d.floor {
-		d.floor[i] = c.uvarint()
+	for i := range d.starts {
+		d.starts[i] = c.uvarint()
 	}
 	for i := range d.runs {
 		seq := c.uvarint()
@@ -170,90 +174,99 @@ func (d *blockDecoder) seqs(col []byte, rows int) error {
 	return c.end()
 }
 
-// times reads the time column: deltas gets each row's distance in units from
-// its warp's row before, or for the first of a run from the block's first.
+// times begins to read the time column: deltas gives, in units, each row's
+// distance from its warp's row before, less the least of its template.
 func (d *blockDecoder) times(col []byte, rows, templates int) (unit uint64, err error) {
 	c := cursor{b: col}
 	unit = c.uvarint()
 	if unit == 0 {
 		return 0, errTimes
 	}
-	d.words = resize(d.words, templates)
-	for i := range d.words {
-		d.words[i] = c.uvarint()
+	d.least = resize(d.least, templates)
+	for i := range d.least {
+		d.least[i] = c.uvarint()
 	}
-	d.deltas = c.narrow(d.deltas, rows-len(d.runs))
-	return unit, c.end()
+	if d.deltas = c.narrow(rows - len(d.runs)); c.bad {
+		return 0, errShort
+	}
+	return unit, nil
 }
 
-// rows fills recs and, in perm, their stored order.
-func (d *blockDecoder) rows(n int, unit uint64, first, last key) error {
+// rows fills recs, and returns the keys in stored order.
+func (d *blockDecoder) rows(n int, unit uint64, first, last key) (sorted []uint64, err error) {
 	d.recs = resize(d.recs, n)
 	d.keys = resize(d.keys, n)
 	span := uint64(last.Time) - uint64(first.Time)
-	if last.Time < first.Time || span%unit != 0 {
-		return errTimes
+	if last.Time < first.Time || span%unit != 0 || span/unit > maxSpan {
+		return nil, errTimes
 	}
 	span /= unit
-	packed := bits.Len64(span) <= 64-rowBits
-	sorted, before, gap, k := true, uint64(0), 0, 0
+	inOrder, before, k := true, uint64(0), 0
+	gaps := d.gaps
 	for g := range d.runs {
 		run := &d.runs[g]
-		t, seq := d.floor[g], run.first
-		for i := run.at; ; {
+		t, seq := d.starts[g], run.first
+		ids := d.ids[run.at : run.at+run.rows]
+		recs := d.recs[run.at:][:len(ids)]
+		keys := d.keys[run.at:][:len(ids)]
+		for i, id := range ids {
+			if i > 0 {
+				least := d.least[id]
+				by := d.deltas.at(k) + least
+				if by < least || by > span {
+					return nil, errTimes
+				}
+				t += by
+				next := seq + 1
+				if gaps[0].row == uint32(k) {
+					next += gaps[0].by
+					gaps = gaps[1:]
+				}
+				if by == 0 && next < seq {
+					return nil, errOrder
+				}
+				seq = next
+				k++
+			}
 			if t > span {
-				return errTimes
+				return nil, errTimes
 			}
-			d.recs[i] = record{seq, uint16(g), d.ids[i]}
-			d.keys[i] = t
-			if packed {
-				d.keys[i] = t<<rowBits | uint64(i)
-			}
-			sorted = sorted && t >= before
+			recs[i] = record{seq, uint16(g), id}
+			keys[i] = t<<rowBits | uint64(int(run.at)+i)
+			inOrder = inOrder && t >= before
 			before = t
-			if i++; i == run.at+run.rows {
-				break
-			}
-			by := d.deltas[k] + d.words[d.ids[i]]
-			if by < d.deltas[k] || t+by < t {
-				return errTimes
-			}
-			t += by
-			next := seq + 1
-			if d.gaps[gap].row == uint32(k) {
-				next += d.gaps[gap].by
-				gap++
-			}
-			if by == 0 && next < seq {
-				return errOrder
-			}
-			seq = next
-			k++
 		}
 	}
-	d.sort(sorted, packed, span)
-	return nil
+	if err := d.deltas.c.end(); err != nil {
+		return nil, err
+	}
+	if inOrder {
+		return d.keys, nil
+	}
+	return d.sorter.sort(d.keys, bits.Len64(span)+rowBits), nil
 }
 
 // gather puts what every row has into the block, in stored order.
-func (d *blockDecoder) gather(b *Block, unit uint64, base int64) {
-	n := len(d.recs)
+func (d *blockDecoder) gather(b *Block, sorted []uint64, unit uint64, base int64) {
+	n := len(sorted)
 	b.Time, b.CTA, b.Warp = resize(b.Time, n), resize(b.CTA, n), resize(b.Warp, n)
 	b.Seq, b.Op = resize(b.Seq, n), resize(b.Op, n)
 	times, ctas, warps, seqs, ops := b.Time[:n], b.CTA[:n], b.Warp[:n], b.Seq[:n], b.Op[:n]
-	for i, t := range d.order[:n] {
-		times[i] = base + int64(t*unit)
-	}
-	for i, k := range d.perm[:n] {
-		r := d.recs[k]
+	for i, v := range sorted {
+		r := d.recs[v&(1<<rowBits-1)]
 		w := d.runs[r.run].warp
+		times[i] = base + int64(v>>rowBits*unit)
 		ctas[i], warps[i] = uint32(w>>32), uint32(w)
 		seqs[i], ops[i] = r.seq, uint32(r.op)
+	}
+	d.perm = resize(d.perm, n)
+	for i, v := range sorted {
+		d.perm[i] = uint16(v)
 	}
 }
 
 // operands reads the columns of the operands that some template has.
-func (d *blockDecoder) operands(cols [numColumns][]byte, has Fields, extras []string, b *blockBuffer) error {
+func (d *blockDecoder) operands(cols [numColumns][]byte, has Fields, extras []string, unit uint64, base int64, b *blockBuffer) error {
 	var err error
 	note := func(e error) {
 		if err == nil {
@@ -267,7 +280,7 @@ func (d *blockDecoder) operands(cols [numColumns][]byte, has Fields, extras []st
 		b.Phase = b.phase
 	}
 	if has.Has(FieldClk) {
-		note(d.clocks(cols[colClk], b.Time))
+		note(d.clocks(cols[colClk], unit, base))
 		b.clk = gatherColumn(d, b.clk)
 		b.Clk = b.clk
 	}
@@ -301,18 +314,21 @@ func gatherColumn[T int64 | uint64 | uint32](d *blockDecoder, to []T) []T {
 
 // count is how many rows have the operand, and column is made ready.
 func (d *blockDecoder) count(f Field) (n int) {
+	for id, has := range d.has {
+		if has.Has(f) {
+			n += d.uses[id]
+		}
+	}
 	d.column = resize(d.column, len(d.ids))
-	clear(d.column)
-	for _, id := range d.ids {
-		n += int(d.has[id] >> f & 1)
+	if n < len(d.ids) {
+		clear(d.column)
 	}
 	return n
 }
 
 func (d *blockDecoder) phases(col []byte) error {
 	c := cursor{b: col}
-	n := d.count(FieldPhase)
-	d.values = c.narrow(d.values, n)
+	values := c.narrow(d.count(FieldPhase))
 	templates := len(d.has)
 	d.last, d.head, d.seen = resize(d.last, templates), resize(d.head, templates), resize(d.seen, templates)
 	clear(d.head)
@@ -329,7 +345,7 @@ func (d *blockDecoder) phases(col []byte) error {
 			if d.seen[id] != uint32(g)+1 {
 				want = d.head[id]
 			}
-			phase := want + unzigzag(d.values[v])
+			phase := want + unzigzag(values.at(v))
 			v++
 			if d.seen[id] != uint32(g)+1 {
 				d.seen[id], d.head[id] = uint32(g)+1, phase
@@ -337,41 +353,40 @@ func (d *blockDecoder) phases(col []byte) error {
 			d.last[id], d.column[k] = phase, phase
 		}
 	}
-	return c.end()
+	return values.c.end()
 }
 
-func (d *blockDecoder) clocks(col []byte, times []int64) error {
+func (d *blockDecoder) clocks(col []byte, unit uint64, base int64) error {
 	c := cursor{b: col}
 	rate := c.uvarint()
 	if rate > math.MaxUint32 {
 		return errors.New("a clock rate that is none")
 	}
-	d.values = c.narrow(d.values, d.count(FieldClk))
-	// The times are in the block already, in stored order.
-	d.swap = resize(d.swap, len(d.perm))
-	for i, k := range d.perm {
-		d.swap[k] = uint64(times[i])
-	}
+	n := d.count(FieldClk)
+	values, all := c.narrow(n), n == len(d.ids)
 	var head clockPoint
 	v := 0
 	for g := range d.runs {
 		run := &d.runs[g]
 		at, first := head, true
-		for k := run.at; k < run.at+run.rows; k++ {
-			if !d.has[d.ids[k]].Has(FieldClk) {
+		ids := d.ids[run.at : run.at+run.rows]
+		keys := d.keys[run.at:][:len(ids)]
+		column := d.column[run.at:][:len(ids)]
+		for i, id := range ids {
+			if !all && !d.has[id].Has(FieldClk) {
 				continue
 			}
-			time := int64(d.swap[k])
-			clk := at.predict(time, uint32(rate)) + unzigzag(d.values[v])
+			time := base + int64(keys[i]>>rowBits*unit)
+			clk := at.predict(time, uint32(rate)) + unzigzag(values.at(v))
 			v++
 			at = clockPoint{time, int64(clk)}
-			d.column[k] = clk
+			column[i] = clk
 			if first {
 				head, first = at, false
 			}
 		}
 	}
-	return c.end()
+	return values.c.end()
 }
 
 // set reads a column of few distinct values, none above limit.

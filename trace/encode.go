@@ -50,6 +50,7 @@ type blockEncoder struct {
 	rank      []uint32 // place of a run in warp order
 	perm      []uint32 // rows in warp order, as indices in stored order
 	cells     []cell   // what every row has, in warp order
+	clks      []int64  // of the rows that have one, in warp order
 	local     []uint32 // template of an op, plus 1; by op
 	used      []uint32 // op of a template
 	uses      []uint32 // rows of a template
@@ -68,7 +69,11 @@ type blockEncoder struct {
 // encode appends the payload of rows, which are of one launch and in stored
 // order, and describes them.
 func (e *blockEncoder) encode(b []byte, rows []row, ops []Op, extras []string) ([]byte, summary) {
-	e.group(rows)
+	var has Fields // of all operations, perhaps more than those of the rows
+	for i := range ops {
+		has |= ops[i].Has
+	}
+	e.group(rows, has.Has(FieldClk))
 	e.number(ops)
 	b = appendColumn(b, colTemplates, e.templates.encode(e.col[:0], ops, e.used))
 	unit := e.timeDeltas(rows[0].time)
@@ -77,7 +82,7 @@ func (e *blockEncoder) encode(b []byte, rows []row, ops []Op, extras []string) (
 	b = appendColumn(b, colOp, e.col)
 	b = appendColumn(b, colTime, e.timeColumn(unit))
 	b = appendColumn(b, colSeq, e.seqColumn())
-	var has Fields
+	has = 0
 	for _, h := range e.has {
 		has |= h
 	}
@@ -85,7 +90,7 @@ func (e *blockEncoder) encode(b []byte, rows []row, ops []Op, extras []string) (
 		b = appendColumn(b, colPhase, e.phaseColumn(rows))
 	}
 	if has.Has(FieldClk) {
-		b = appendColumn(b, colClk, e.clkColumn(rows))
+		b = appendColumn(b, colClk, e.clkColumn())
 	}
 	b = e.setColumn(b, colToken, FieldToken, rows, has, func(r *row) uint64 { return r.token })
 	b = e.setColumn(b, colPred, FieldPred, rows, has, func(r *row) uint64 { return uint64(r.pred) })
@@ -97,8 +102,9 @@ func (e *blockEncoder) encode(b []byte, rows []row, ops []Op, extras []string) (
 }
 
 // group finds the runs and the warp order: by CTA and warp, and within a
-// warp by stored order.
-func (e *blockEncoder) group(rows []row) {
+// warp by stored order. What is read row by row later is brought into that
+// order here, as the rows themselves are too far apart in memory.
+func (e *blockEncoder) group(rows []row, clks bool) {
 	e.set.reset(len(rows))
 	e.runs = e.runs[:0]
 	e.runOf = resize(e.runOf, len(rows))
@@ -121,13 +127,16 @@ func (e *blockEncoder) group(rows []row) {
 		r.at = at
 		at += r.rows
 	}
-	e.perm, e.cells = resize(e.perm, len(rows)), resize(e.cells, len(rows))
+	e.perm, e.cells, e.clks = resize(e.perm, len(rows)), resize(e.cells, len(rows)), resize(e.clks, len(rows))
 	for i, g := range e.runOf {
 		k := e.rank[g]
 		e.rank[g]++
 		r := &rows[i]
 		e.perm[k] = uint32(i)
 		e.cells[k] = cell{r.time, r.seq, r.op}
+		if clks {
+			e.clks[k] = r.clk
+		}
 	}
 }
 
@@ -298,8 +307,8 @@ func (e *blockEncoder) phaseColumn(rows []row) []byte {
 // clkColumn is the clock rate, in cycles a nanosecond times 65536, and the
 // clocks as differences from what that rate gives after the warp's row
 // before; for the first row of a warp, after the first of the warp before.
-func (e *blockEncoder) clkColumn(rows []row) []byte {
-	rate := e.clockRate(rows)
+func (e *blockEncoder) clkColumn() []byte {
+	rate := e.clockRate()
 	b := binary.AppendUvarint(e.col[:0], uint64(rate))
 	e.values = e.values[:0]
 	var head clockPoint
@@ -310,7 +319,7 @@ func (e *blockEncoder) clkColumn(rows []row) []byte {
 			if !e.has[e.ids[k]].Has(FieldClk) {
 				continue
 			}
-			time, clk := e.cells[k].time, rows[e.perm[k]].clk
+			time, clk := e.cells[k].time, e.clks[k]
 			e.values = append(e.values, zigzag(uint64(clk)-at.predict(time, rate)))
 			at = clockPoint{time, clk}
 			if first {
@@ -330,15 +339,14 @@ func (p clockPoint) predict(time int64, rate uint32) uint64 {
 }
 
 // clockRate measures the clock over the run that shows the most of it.
-func (e *blockEncoder) clockRate(rows []row) uint32 {
+func (e *blockEncoder) clockRate() uint32 {
 	var dt, dclk int64
 	for _, g := range e.runs {
 		first, last := g.at, g.at+g.rows-1
 		if !e.has[e.ids[first]].Has(FieldClk) || !e.has[e.ids[last]].Has(FieldClk) {
 			continue
 		}
-		a, z := &rows[e.perm[first]], &rows[e.perm[last]]
-		if t, c := z.time-a.time, z.clk-a.clk; t > dt && c > 0 {
+		if t, c := e.cells[last].time-e.cells[first].time, e.clks[last]-e.clks[first]; t > dt && c > 0 {
 			dt, dclk = t, c
 		}
 	}

@@ -295,6 +295,7 @@ type frameReader struct {
 	z      *zstd.Decoder
 	packed []byte
 	raw    []byte
+	buf    blockBuffer
 	blockDecoder
 }
 
@@ -354,5 +355,5 @@ func (f *frameReader) read(r *Reader, h *head, to []byte) ([]byte, error) {
 	if len(raw) != int(h.Raw) {
 		return nil, fmt.Errorf("%w: the data are %d bytes, not %d", ErrCorrupt, len(raw), h.Raw)
 	}
-	return raw, nil
+	return to, nil // raw is its beginning, but with less room
 }

@@ -1,40 +1,14 @@
 package trace
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 )
 
-const rowBits = 16 // a row's index in a block: MaxBlockRows is 1<<16
-
-// sort fills perm and order with the rows by time. Rows of one time stay in
-// warp order, which makes that the stored order. span is the latest of the
-// times in keys.
-func (d *blockDecoder) sort(sorted, packed bool, span uint64) {
-	n := len(d.keys)
-	d.perm, d.order = resize(d.perm, n), resize(d.order, n)
-	if !packed {
-		for i := range d.perm {
-			d.perm[i] = uint32(i)
-		}
-		if !sorted {
-			slices.SortStableFunc(d.perm, func(a, b uint32) int { return cmp.Compare(d.keys[a], d.keys[b]) })
-		}
-		for i, k := range d.perm {
-			d.order[i] = d.keys[k]
-		}
-		return
-	}
-	keys := d.keys
-	if !sorted {
-		keys = d.sorter.sort(keys, bits.Len64(span)+rowBits)
-	}
-	perm, times := d.perm[:len(keys)], d.order[:len(keys)]
-	for i, v := range keys {
-		perm[i], times[i] = uint32(v&(1<<rowBits-1)), v>>rowBits
-	}
-}
+const (
+	rowBits = 16                  // a row's index in a block: MaxBlockRows is 1<<16
+	maxSpan = 1<<(64-rowBits) - 1 // of a block's times, so that both fit into a key
+)
 
 // keySorter sorts distinct numbers that are spread evenly, as times are.
 type keySorter struct {

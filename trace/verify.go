@@ -13,18 +13,17 @@ import (
 func (r *Reader) Verify(ctx context.Context) error {
 	f := r.frameReader()
 	defer r.release(f)
-	var buf blockBuffer
 	for i := range r.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		h := &r.blocks[i]
-		if err := f.block(r, i, &buf); errors.Is(err, ErrCorrupt) {
+		if err := f.block(r, i, &f.buf); errors.Is(err, ErrCorrupt) {
 			continue
 		} else if err != nil {
 			return err
 		}
-		if s := summarise(&buf.Block); !h.Events.covers(&s) {
+		if s := summarise(&f.buf.Block); !h.Events.covers(&s) {
 			r.note(h, fmt.Errorf("%w: the head's summary is not that of the block's events", ErrCorrupt))
 		}
 	}

@@ -53,6 +53,9 @@ func (w *Writer) writeRows(st *launchRows, n int) error {
 	}
 	for at := 0; at < n; {
 		k := min(n-at, w.opts.BlockRows)
+		for uint64(st.rows[at+k-1].time)-uint64(st.rows[at].time) > maxSpan {
+			k = (k + 1) / 2
+		}
 		if err := w.writeBlock(st, st.rows[at:at+k]); err != nil {
 			w.err = err // the rows are lost, so nothing may follow them
 			return err

@@ -307,12 +307,13 @@ func TestWriterMemoryIsBounded(t *testing.T) {
 	must(t, err)
 	must(t, w.Begin(Launch{}))
 	batch := make([]Event, 4096)
+	n0 := 0
 	fill := func(rows int) {
 		for at := 0; at < rows; at += len(batch) {
 			for i := range batch {
-				e := enter(int(w.totals.rows) + at + i)
-				e.CTA, e.Warp = uint32(at+i)%1000, uint32(i%32)
-				batch[i] = e
+				batch[i] = enter(n0 ^ 64) // a little out of order
+				batch[i].CTA, batch[i].Warp = uint32(n0%1000), uint32(i%32)
+				n0++
 			}
 			must(t, w.Write(batch))
 		}
