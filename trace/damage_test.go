@@ -12,11 +12,13 @@ import (
 
 // small is a file with all types of frames: two launches, blocks of four
 // rows, kept lines, several indices, sections.
-func small(t tb) []byte {
+func small(t tb) []byte { return smallFile(t, 2) }
+
+func smallFile(t tb, launches uint32) []byte {
 	t.Helper()
 	return recorded(t, Options{BlockRows: 4}, func(w *Writer) {
 		must(t, w.AddLine(`{"type":"session","host":"a"}`))
-		for id := range uint32(2) {
+		for id := range launches {
 			must(t, w.Begin(Launch{ID: id, Kernel: fmt.Sprintf("k%d", id), Grid: Dim{4, 1, 1}}))
 			for i := range 14 {
 				must(t, w.Write([]Event{smallEvent(id, i)}))
@@ -102,7 +104,7 @@ func TestCutSaysHowManyRowsAreLost(t *testing.T) {
 // A flipped bit is always found: by opening the file, by reading its rows or
 // by verifying it; and no more than the block that it is in is lost.
 func TestEveryFlippedBitIsFound(t *testing.T) {
-	file := small(t)
+	file := smallFile(t, 1)
 	whole := open(t, file)
 	all := rowsOf(t, whole, Query{})
 	for i := range file {

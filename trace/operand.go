@@ -146,16 +146,6 @@ func bounds(f Field) (lo int64, hi uint64) {
 	return 0, math.MaxUint32
 }
 
-// rowFields are the operands that a file stores as columns.
-var rowFields = func() (f Fields) {
-	for _, s := range operands {
-		if s.Row {
-			f = f.With(s.Field)
-		}
-	}
-	return f
-}()
-
 // check reports what is wrong with an operation by the event table, so that
 // what a writer takes is what a reader and an importer accept.
 func (o *Op) check() error {

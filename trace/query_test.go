@@ -209,7 +209,7 @@ func recordedWith(t tb, o Options, fill func(w *Writer)) []byte {
 	must(t, w.Begin(Launch{}))
 	fill(w)
 	w.Close()
-	return b.b
+	return b.bytes()
 }
 
 func TestBlocksStopsWhenAsked(t *testing.T) {

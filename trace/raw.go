@@ -159,7 +159,7 @@ func (w *window) bytes(off int64, n int) ([]byte, error) {
 	n = int(min(int64(n), w.size-off))
 	if off < w.at || off+int64(n) > w.at+int64(len(w.buf)) {
 		if w.room == nil {
-			w.room = make([]byte, windowSize)
+			w.room = make([]byte, min(windowSize, w.size))
 		}
 		// Read ahead where the file is walked in small steps only.
 		ahead := n
@@ -234,7 +234,7 @@ func (w *window) findHead(off int64) (int64, error) {
 // findLastHead returns the last head of the file, if it is no further from
 // the end than the largest frame is long.
 func (w *window) findLastHead() (head, bool) {
-	b := make([]byte, windowSize+maxHead)
+	b := make([]byte, min(windowSize+maxHead, w.size))
 	for end := w.size; end > fileHeadLen && w.size-end < 2*maxBlockRaw; {
 		from := max(end-windowSize, fileHeadLen)
 		n := int(min(w.size-from, int64(len(b))))

@@ -67,7 +67,6 @@ func (s synthetic) events() []Event {
 type warpLog struct {
 	s    synthetic
 	all  *[]Event
-	base int64
 	cta  uint32
 	warp uint32
 	seq  uint32

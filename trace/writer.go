@@ -51,10 +51,9 @@ type Writer struct {
 	buffered int         // rows
 	spare    []row
 
-	lines      []byte // kept lines not yet written
-	linesOf    head   // the head of the frame that they will be
-	sections   []packedSection
-	sectionSum int
+	lines    []byte // kept lines not yet written
+	linesOf  head   // the head of the frame that they will be
+	sections []packedSection
 
 	timer *time.Timer
 	since time.Time // when the oldest buffered row came

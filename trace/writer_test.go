@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,23 @@ import (
 
 // limitedBuffer fails when it is full.
 type limitedBuffer struct {
+	mu    sync.Mutex
 	b     []byte
 	limit int
+}
+
+// bytes is what has been written so far.
+func (l *limitedBuffer) bytes() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.b)
 }
 
 var errDisk = errors.New("no space left on device")
 
 func (l *limitedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	n := min(len(b), l.limit-len(l.b))
 	l.b = append(l.b, b[:n]...)
 	if n < len(b) {
@@ -43,7 +54,7 @@ func TestEventsAreWrittenWithinASecond(t *testing.T) {
 		w, err := NewWriter(b, Options{})
 		must(t, err)
 		must(t, w.Begin(Launch{}))
-		seen := func() uint64 { return open(t, b.b).Info().Rows }
+		seen := func() uint64 { return open(t, b.bytes()).Info().Rows }
 		must(t, w.Write([]Event{enter(0)}))
 		time.Sleep(900 * time.Millisecond)
 		must(t, w.Write([]Event{enter(1)}))
@@ -79,13 +90,13 @@ func TestRowsLeftBehindAreWrittenInTime(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			must(t, w.Write([]Event{enter(i)}))
 			synctest.Wait()
-			if old := i - int(open(t, b.b).Info().Rows); old > 10 {
+			if old := i - int(open(t, b.bytes()).Info().Rows); old > 10 {
 				t.Errorf("at event %d, %d older ones are not written", i, old)
 			}
 		}
 		time.Sleep(1001 * time.Millisecond)
 		synctest.Wait()
-		if n := open(t, b.b).Info().Rows; n != 20 {
+		if n := open(t, b.bytes()).Info().Rows; n != 20 {
 			t.Errorf("%d rows", n)
 		}
 		must(t, w.Close())
@@ -125,7 +136,7 @@ func TestWriterThatCannotWrite(t *testing.T) {
 				t.Fatalf("limit %d: the next call: %v", limit, again)
 			}
 		}
-		if limit >= fileHeadLen && open(t, b.b).Whole() {
+		if limit >= fileHeadLen && open(t, b.bytes()).Whole() {
 			t.Fatalf("limit %d: whole", limit)
 		}
 	}
