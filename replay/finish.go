@@ -104,6 +104,7 @@ func (s *scope) hang() {
 		n.Missing = together(n.Missing)
 		list = append(list, &n.Stuck)
 	}
+	s.tooLow(nodes)
 	for _, root := range diagnose.Roots(s.launch, list) {
 		if !slices.Contains(s.findings.list, root) { // a misuse is there already
 			s.findings.add(*root)

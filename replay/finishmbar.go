@@ -96,9 +96,10 @@ func (s *scope) describeParity(n *stuck) {
 		if !ok {
 			last = -1
 		}
+		n.Skips = n.Skips || n.mb.skipped.mask(x.w.cta.id, x.w.id)&x.st.lanes != 0
 		// A barrier whose waiters have skipped phases before is used by turns.
-		if int64(n.Phase) >= last+2 && !n.mb.turns {
-			n.WrongParity, n.Waited = true, last
+		if int64(n.Phase) >= last+2 {
+			n.Skips, n.WrongParity, n.Waited = true, !n.mb.turns, last
 		}
 	}
 }

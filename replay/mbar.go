@@ -32,8 +32,9 @@ type mbar struct {
 
 	// turns is true once a lane skipped a phase: it waits by turns with
 	// others.
-	turns  bool
-	reuses []reuse
+	turns   bool
+	skipped laneSet // those that did
+	reuses  []reuse
 	// waiters is the warps that wait for the current phase, where a picture
 	// is drawn.
 	waiters []*warp
@@ -45,6 +46,8 @@ type mbar struct {
 	surplusPhase uint64
 	// fnPhase is the phase whose completion function ran last; -1 for none.
 	fnPhase int64
+	// again is true for an object that was initialised while it was live.
+	again bool
 	// early is the first operation that was recorded before the object was
 	// initialised, and later found a place after that.
 	early *row
@@ -60,6 +63,11 @@ type mbar struct {
 	// uneven is true if participants dropped out, or arrivals were added to
 	// a phase: then the count does not tell how many take part.
 	uneven bool
+	// companies is who arrived together in a phase, sum the current phase's;
+	// mixed is true once two of them overlapped.
+	companies []company
+	sum       uint64
+	mixed     bool
 	// adopted is true for an object that was used without being initialised:
 	// said once, then ignored.
 	adopted bool
@@ -184,6 +192,7 @@ func (s *scope) advanced(mb *mbar, before uint64) {
 	}
 	s.progress = true
 	s.counts.Phases += mb.m.Phase - before
+	mb.part()
 	mb.arrived = mb.arrived[:0]
 	mb.unknown, mb.forced = false, false
 	mb.moved = s.step
@@ -210,6 +219,7 @@ func (m *mbar) waited(who Lanes, phase int64) {
 	last, ok := m.waits.of(who.CTA, who.Warp, who.Mask&-who.Mask)
 	if ok && phase >= last+2 {
 		m.turns = true
+		m.skipped.add(who)
 	}
 	m.waits.set(who, phase)
 }
@@ -281,8 +291,7 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 
 // arrivedOn books who arrived.
 func (s *scope) arrivedOn(mb *mbar, r *row, arrivals uint64) {
-	mb.arrived.add(r.who())
-	mb.tally.add(r.who(), 1)
+	mb.came(r.who())
 	if s.watch != nil {
 		s.watch.arrived(mb.at(), r.time, arrivals, uint64(mb.m.Expected))
 	}
@@ -371,8 +380,7 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 		mb.m.CompleteTx(n*r.op.Bytes, &s.eff)
 	case trace.KindMbarCpAsyncArrive:
 		mb.uneven = mb.uneven || !r.op.NoInc
-		mb.arrived.add(r.who())
-		mb.tally.add(r.who(), 1)
+		mb.came(r.who())
 		for range n {
 			mb.m.CpAsyncIssue(r.op.NoInc, &s.eff)
 		}

@@ -36,6 +36,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 	s.become(w, r, strand{})
 	s.remote(w, r, mb)
 	ref := mb.at()
+	mb.again = mb.m.Life == barrier.Live
 	s.restart(mb)
 	mb.m.Init(r.op.Count, &s.eff)
 	s.violations(w, r, ref)

@@ -47,6 +47,9 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 		if phase >= int64(mb.m.Phase) {
 			s.settle(mb)
 		}
+		if exact && mb.again && !mb.arrivedSince(r) {
+			phase, exact = alias(mb, phase), false // its token is of the object's former life
+		}
 		if exact && phase > int64(mb.m.Phase) {
 			if !forced {
 				return false // the token does not exist yet
@@ -129,6 +132,13 @@ func (m *mbar) clear(r *row, phase uint64, exact bool, before uint64) {
 		}
 	}
 	m.reuses = keep
+}
+
+// arrivedSince reports whether the row's lanes have arrived since the object
+// was initialised.
+func (m *mbar) arrivedSince(r *row) bool {
+	_, ok := m.tokens.of(r.cta, r.warp, r.lanes&-r.lanes)
+	return ok
 }
 
 // alias is the phase that the silicon takes a token of a wrong phase for: it

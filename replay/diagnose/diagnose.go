@@ -65,9 +65,11 @@ type Stuck struct {
 	// waited for before (-1: none); WrongParity if a completed phase lies
 	// between that and this one. Fresh: no phase completed and nobody ever
 	// arrived.
-	Waited      int64
-	Parity      uint8
+	Waited int64
+	Parity uint8
+	// Skips: one lies between, or did before an earlier wait.
 	WrongParity bool
+	Skips       bool
 	Fresh       bool
 	Init        rules.Location // of an mbarrier
 	Announced   rules.Location // where bytes were last announced
@@ -79,10 +81,22 @@ type Stuck struct {
 	// Takers is how many lanes ever arrived on an mbarrier, or 0 where that
 	// need not be how many it has to expect.
 	Takers uint64
+	// Low is an mbarrier whose phases end too early, on which the waiting
+	// lanes arrive; LowItself if it is this one, or of the same place.
+	Low       *Low
+	LowItself bool
 	// Runner is the lanes that run the completion function for which the
 	// phase waits.
 	Runner rules.Lanes
 	Misuse *rules.Finding // a broken rule that explains it
+}
+
+// Low is an mbarrier on which more lanes arrive than it expects.
+type Low struct {
+	rules.BarrierRef
+	Expected, Takers uint64
+	Init             rules.Location
+	Misuse           *rules.Finding // an arrive that cannot have been in its phase
 }
 
 // waiting is the number of lanes that wait.
@@ -132,7 +146,7 @@ const (
 func (c cause) strong() bool { return c != none && c < external }
 
 // hard causes are facts of their own, whatever other waits may have led to.
-func (c cause) hard() bool { return c == misused || c == bytesLeft || c == wrongCount || c == gone }
+func (c cause) hard() bool { return c == misused || c == bytesLeft || c == wrongCount }
 
 // Roots finds the root of every hang among the stuck barriers of a scope.
 // It returns one finding for each; a misuse that is the root is marked in
@@ -402,28 +416,44 @@ func (g *graph) parity(local []cause) {
 	}
 }
 
-// lowCounts finds mbarriers on which more lanes arrive than they expect,
-// where waits by parity have fallen out of step behind them, or on them: their
-// phases end too early, and that is why.
+// lowCounts finds waits by parity that have fallen out of step with an
+// mbarrier whose phases end too early. The first of them, or the wait on that
+// barrier itself if there is one, stands for all.
 func (g *graph) lowCounts(local []cause) {
-	low := func(i int) bool {
-		n := g.nodes[i]
-		return n.Barrier.Kind == trace.BarrierMbar && n.Expected > 0 && n.Takers > n.Expected && !local[i].hard()
+	type waits struct {
+		root  int
+		skips bool
+		all   []int
 	}
-	for i := range g.nodes {
-		if local[i] != wrongParity || !g.nodes[i].WrongParity {
+	found := make(map[*Low]*waits)
+	var order []*waits
+	for i, n := range g.nodes {
+		if n.Low == nil || local[i].hard() || !n.Skips && !n.LowItself {
 			continue
 		}
-		if low(i) {
-			local[i] = lowCount
+		w := found[n.Low]
+		if w == nil {
+			w = &waits{root: i}
+			found[n.Low] = w
+			order = append(order, w)
+		}
+		if n.LowItself && !g.nodes[w.root].LowItself {
+			w.root = i
+		}
+		w.skips = w.skips || n.Skips
+		w.all = append(w.all, i)
+	}
+	for _, w := range order {
+		if !w.skips {
 			continue
 		}
-		for _, j := range g.edges[i] {
-			if low(j) {
-				local[i], local[j] = none, lowCount
-				break
+		for _, i := range w.all {
+			local[i] = none
+			if i != w.root && !slices.Contains(g.edges[i], w.root) {
+				g.edges[i] = append(g.edges[i], w.root)
 			}
 		}
+		local[w.root] = lowCount
 	}
 }
 

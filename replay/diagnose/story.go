@@ -19,10 +19,14 @@ type teller struct {
 func tell(l *trace.Launch, n *Stuck, c cause, cycle, behind []*Stuck) *rules.Finding {
 	t := teller{l, n}
 	f := &rules.Finding{}
-	if c == misused {
+	switch {
+	case c == misused:
 		f = n.Misuse
 		f.Behind = nil
-	} else {
+	case c == lowCount && n.Low.Misuse != nil:
+		f = n.Low.Misuse
+		f.Behind = nil
+	default:
 		f.Rule = ruleOf(n, c)
 		f.Launch, f.BarrierRef, f.Time = l.ID, n.BarrierRef, n.since()
 		f.Location = n.Waits[0].Location
@@ -36,7 +40,7 @@ func tell(l *trace.Launch, n *Stuck, c cause, cycle, behind []*Stuck) *rules.Fin
 	case c == misused:
 		f.Story = append(f.Story, t.waiters()+".")
 		if f.Rule == rules.MbarReuseBeforeWait && n.Takers > n.Expected {
-			t.tooMany(f)
+			t.tooMany(f, n.Takers, n.Expected, n.Init)
 		}
 	case len(cycle) > 0 && !c.strong():
 		t.cycle(f, cycle)
@@ -55,7 +59,7 @@ func tell(l *trace.Launch, n *Stuck, c cause, cycle, behind []*Stuck) *rules.Fin
 	for _, m := range cycle {
 		inCycle[m] = true
 	}
-	if c == misused {
+	if c == misused || c == lowCount && n.BarrierRef != f.BarrierRef {
 		f.Behind = append(f.Behind, n.Waits...)
 	}
 	for _, m := range cycle {
@@ -77,10 +81,14 @@ func tell(l *trace.Launch, n *Stuck, c cause, cycle, behind []*Stuck) *rules.Fin
 }
 
 func (t teller) name() string {
+	return t.barrier(t.n.BarrierRef)
+}
+
+func (t teller) barrier(b rules.BarrierRef) string {
 	if t.l.CTAs() > 1 {
-		return fmt.Sprintf("%s of CTA %d", t.n.Barrier, t.n.CTA)
+		return fmt.Sprintf("%s of CTA %d", b.Barrier, b.CTA)
 	}
-	return t.n.Barrier.String()
+	return b.Barrier.String()
 }
 
 // message writes the sentence, hint, place and story of a root that is no
@@ -131,11 +139,7 @@ func (t teller) message(f *rules.Finding, c cause) {
 	case wrongParity:
 		t.parity(f, what)
 	case lowCount:
-		f.Message = fmt.Sprintf("%s expects %d arrivals, but %d threads arrive on it: its phases end too early, and waits by parity fall out of step", t.name(), n.Expected, n.Takers)
-		t.tooMany(f)
-		if n.Init.Line > 0 {
-			f.Location = n.Init
-		}
+		t.low(f)
 	case gone:
 		f.Missing = t.missing(Exited)
 		f.Message = fmt.Sprintf("%s waits for %s, which %s exited", what, t.list(f.Missing), have(f.Missing))
@@ -162,7 +166,11 @@ func (t teller) message(f *rules.Finding, c cause) {
 		f.Missing = append(t.missing(Running), t.missing(NotStarted)...)
 		if len(f.Missing) == 0 { // at the same barrier with another mask
 			f.Missing = t.missing(Elsewhere)
-			f.Message = fmt.Sprintf("%s waits for %s, which %s there with another mask", what, t.list(f.Missing), waits(f.Missing))
+			var parts []string
+			for _, a := range n.Arrived {
+				parts = append(parts, t.list([]rules.Lanes{a}))
+			}
+			f.Message = fmt.Sprintf("%s wait for each other at syncwarps with different masks", strings.Join(parts, " and "))
 			break
 		}
 		f.Message = fmt.Sprintf("%s waits for %s, which %s not come", what, t.list(f.Missing), does(f.Missing))
@@ -188,18 +196,31 @@ func (t teller) message(f *rules.Finding, c cause) {
 	}
 }
 
+// low writes about an mbarrier whose phases end too early.
+func (t teller) low(f *rules.Finding) {
+	l := t.n.Low
+	if l.Misuse == nil {
+		f.BarrierRef = l.BarrierRef
+		f.Message = fmt.Sprintf("%s expects %d arrivals, but %d threads arrive on it: its phases end too early, and waits by parity fall out of step",
+			t.barrier(l.BarrierRef), l.Expected, l.Takers)
+		if l.Init.Line > 0 {
+			f.Location = l.Init
+		}
+	}
+	t.tooMany(f, l.Takers, l.Expected, l.Init)
+}
+
 // tooMany says what to change where more lanes arrive than are expected.
-func (t teller) tooMany(f *rules.Finding) {
-	n := t.n
-	f.Story = append(f.Story, fmt.Sprintf("%d threads arrive on it, and it expects %d.", n.Takers, n.Expected))
+func (t teller) tooMany(f *rules.Finding, takers, expected uint64, init rules.Location) {
+	f.Story = append(f.Story, fmt.Sprintf("%d threads arrive on %s, which expects %d.", takers, t.barrier(f.BarrierRef), expected))
 	where, others := "", "the others"
-	if n.Takers == n.Expected+1 {
+	if takers == expected+1 {
 		others = "one of them"
 	}
-	if n.Init.Line > 0 {
-		where = " at " + t.at(n.Init)
+	if init.Line > 0 {
+		where = " at " + t.at(init)
 	}
-	f.Hint = fmt.Sprintf("initialise it with %d instead of %d%s, or keep %s from arriving", n.Takers, n.Expected, where, others)
+	f.Hint = fmt.Sprintf("initialise it with %d instead of %d%s, or keep %s from arriving", takers, expected, where, others)
 }
 
 // parity explains a wait for a phase that will not end.
@@ -385,13 +406,6 @@ func does(ls []rules.Lanes) string {
 		return "does"
 	}
 	return "do"
-}
-
-func waits(ls []rules.Lanes) string {
-	if one(ls) {
-		return "waits"
-	}
-	return "wait"
 }
 
 func areList(t teller, ls []rules.Lanes) string {
