@@ -15,9 +15,12 @@ import (
 
 // Kernel is a kernel of the gallery.
 type Kernel struct {
-	Name                 string // lower case, with dashes
-	Doc                  string // one sentence: what it shows
-	Expect               Expect
+	Name   string // lower case, with dashes
+	Doc    string // one sentence: what it shows
+	Expect Expect
+	// Racy is true for a bug that does its harm under some schedules only,
+	// that of emu.RoundRobin among them.
+	Racy                 bool
 	Grid, Block, Cluster trace.Dim // the launch that it is written for
 	Run                  func(*emu.Thread)
 	// Check says whether the results of a launch that completed are right;
@@ -27,22 +30,29 @@ type Kernel struct {
 
 // Expect is what a replay finds in a recording of a kernel.
 type Expect struct {
-	Verdict string       // clean, violation or deadlock
+	Verdict string       // clean, violation (it traps) or deadlock
 	Rule    barrier.Rule // the root of the hang, or the worst violation; "" for none
 	Barrier string       // on which, as trace.Barrier writes it; "" for none or several
 }
 
 // The verdicts, as package replay calls them.
 const (
-	clean    = "clean"
-	deadlock = "deadlock"
+	clean     = "clean"
+	violation = "violation"
+	deadlock  = "deadlock"
 )
 
 // All is the gallery: the patterns, then the bugs.
 func All() []Kernel {
 	return []Kernel{
 		phaseCountdown(), splitArriveWait(), producerConsumer(), barrierReductions(), clusterExchange(), prefixSum(), tmaPipeline(),
-		wrongEmptyCount(), wrongBytes(), wrongParity(), lostArrive(), runAhead(), circularWait(),
+		ringPipeline(), pingPong(), electedArrive(), earlyExit(), arriveAndDrop(), splitClusterSync(), tryWaitStream(),
+		wrongEmptyCount(), countTooLow(), oneForAll(), allForOne(),
+		wrongBytes(), tooFewBytes(), noBytes(), bytesOfOneCTA(),
+		missingInit(), racedInit(), repeatedInit(),
+		wrongParity(), skippedFlip(), foreignToken(),
+		lostArrive(), tripCounts(), earlyReturn(), exitWithoutDrop(), missingPeer(),
+		runAhead(), sharedID(), circularWait(), circleOfThree(), waitingCompletion(),
 	}
 }
 

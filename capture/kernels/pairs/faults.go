@@ -23,7 +23,7 @@ func forgets(kinds ...trace.Kind) *Fault {
 		names[i] = k.String()
 	}
 	return &Fault{
-		Name: "does not see the " + strings.Join(names, ", ") + " of one warp",
+		Name: "misses one warp's " + strings.Join(names, ", "),
 		Apply: func(events []trace.Event) []trace.Event {
 			first := find(events, kinds[0])
 			return renumber(slices.DeleteFunc(events, func(e trace.Event) bool {
@@ -79,7 +79,7 @@ func completesTwice() *Fault {
 // function before the last thread has arrived.
 func completesFirst() *Fault {
 	return &Fault{
-		Name: "has the completion function run before the arrival of its own thread",
+		Name: "has the completion function run before its thread arrives",
 		Apply: func(events []trace.Event) []trace.Event {
 			begin, end := index(events, trace.KindCompletionBegin), index(events, trace.KindCompletionEnd)
 			function := []trace.Event{events[begin], events[end]}
