@@ -15,7 +15,7 @@ func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [RULE]",
 		Short: "What a rule means, with its source and an example",
-		Long:  "Explain says what a rule means, where the PTX ISA or the CUDA guide states it, and\nwhat to change. Without a rule it lists them all.",
+		Long:  "Explain says what a rule means, where the PTX ISA or the CUDA guide states it, and\nwhat to change. It shows a kernel that breaks the rule and one that just does not, in Go for\nthe emulator. Without a rule it lists them all.",
 		Args:  cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
@@ -33,6 +33,9 @@ func newExplain() *cobra.Command {
 				return unknown("rule", args[0], nearestRules(args[0]), "btrace explain")
 			}
 			explain(out, r)
+			if err := explainPair(out, r.ID); err != nil {
+				return err
+			}
 			return out.Flush()
 		},
 	}

@@ -11,15 +11,18 @@ func newKernels() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kernels",
 		Short: "The gallery: kernels that can be recorded without a GPU",
-		Args:  cobra.NoArgs,
+		Long: `Kernels lists the gallery: the documented patterns of barrier use, and the bugs that people make in
+them. Each is given with the verdict that a replay of its recording has, and the rule that is the
+root of the hang or is broken; "btrace record NAME" records it.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := plain.NewPrinter(cmd.OutOrStdout())
 			for _, k := range kernels.All() {
-				what := k.Expect.Verdict
-				if k.Expect.Rule != "" {
-					what = string(k.Expect.Rule)
+				rule := string(k.Expect.Rule)
+				if rule == "" {
+					rule = "-"
 				}
-				out.Printf("%-25s %-24s %s\n", k.Name, what, k.Doc)
+				out.Printf("%-26s %-9s %-24s %s\n", k.Name, k.Expect.Verdict, rule, k.Doc)
 			}
 			return out.Flush()
 		},
