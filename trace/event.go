@@ -94,8 +94,8 @@ func less(b bool) int {
 // A block handed out by a reader is valid until the next one is asked for.
 type Block struct {
 	Launch uint32
-	Index  int    // number of the block in the file
-	First  uint64 // number of its first row in the launch, before any filter
+	Index  int    // number of the block in the file; of blocks that were merged, the first's
+	First  uint64 // number of its first row among all rows of the launch, whatever was asked for
 	Time   []int64
 	CTA    []uint32
 	Warp   []uint32

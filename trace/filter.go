@@ -44,7 +44,7 @@ func newFilter(q Query) *filter {
 		f.names[1] = append(f.names[1], b.hash())
 		f.noBarrier = f.noBarrier || b.Kind == BarrierNone
 	}
-	f.all = !f.hasTo && !f.hasFrom && q.CTAs == nil && q.Warps == nil && q.Kinds == nil && q.Barriers == nil
+	f.all = !f.hasTo && !f.hasFrom && len(q.CTAs)+len(q.Warps)+len(q.Kinds)+len(q.Barriers) == 0
 	return f
 }
 
@@ -54,15 +54,15 @@ func (f *filter) mayMatch(h *head) bool {
 	if f.hasFrom && s.Last.Time < f.q.From || f.hasTo && s.First.Time >= f.q.To {
 		return false
 	}
-	if f.q.CTAs != nil && !slices.ContainsFunc(f.ctas, s.mayHaveCTA) {
+	if len(f.q.CTAs) > 0 && !slices.ContainsFunc(f.ctas, s.mayHaveCTA) {
 		return false
 	}
-	if f.q.Warps != nil && f.warpBits&s.Warps == 0 {
+	if len(f.q.Warps) > 0 && f.warpBits&s.Warps == 0 {
 		return false
 	}
 	// An operation that is unknown here was perhaps not to the writer.
-	return (f.q.Kinds == nil || f.kinds[KindUnknown] || slices.ContainsFunc(f.names[0], s.mayHaveName)) &&
-		(f.q.Barriers == nil || f.noBarrier || slices.ContainsFunc(f.names[1], s.mayHaveName))
+	return (len(f.q.Kinds) == 0 || f.kinds[KindUnknown] || slices.ContainsFunc(f.names[0], s.mayHaveName)) &&
+		(len(f.q.Barriers) == 0 || f.noBarrier || slices.ContainsFunc(f.names[1], s.mayHaveName))
 }
 
 // apply removes the rows that do not match.
@@ -116,10 +116,10 @@ func (f *filter) matchOps(b *Block) {
 }
 
 func (f *filter) matchOp(o *Op) opMatch {
-	if f.q.Kinds != nil && !f.kinds[o.Kind] {
+	if len(f.q.Kinds) > 0 && !f.kinds[o.Kind] {
 		return matchNone
 	}
-	if f.q.Barriers == nil {
+	if len(f.q.Barriers) == 0 {
 		return matchAll
 	}
 	is := o.Barrier(0)
@@ -141,12 +141,12 @@ func (f *filter) matches(b *Block, i int) bool {
 			return false
 		}
 	}
-	if f.q.CTAs != nil {
+	if len(f.q.CTAs) > 0 {
 		if _, ok := slices.BinarySearch(f.ctas, b.CTA[i]); !ok {
 			return false
 		}
 	}
-	if f.q.Warps != nil {
+	if len(f.q.Warps) > 0 {
 		if _, ok := slices.BinarySearch(f.warps, b.Warp[i]); !ok {
 			return false
 		}

@@ -8,7 +8,7 @@ const (
 	// MaxBlockRows is the most warp events that a block holds.
 	MaxBlockRows = 1 << 16
 	// MaxBlocks is the most event blocks that a file holds.
-	MaxBlocks = 1 << 16
+	MaxBlocks = 1 << 15
 	// MaxLaunches is the most launches that a file holds.
 	MaxLaunches = 1 << 14
 	// MaxLine is the most bytes of one line of the interchange form, and of

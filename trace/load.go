@@ -317,7 +317,14 @@ func (r *Reader) frameReader() *frameReader {
 	return &frameReader{z: z}
 }
 
+// release puts a frame reader back. What a large section took is given up.
 func (r *Reader) release(f *frameReader) {
+	if cap(f.packed) > maxBlockRaw {
+		f.packed = nil
+	}
+	if cap(f.raw) > maxBlockRaw {
+		f.raw = nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.idle) < 2 {

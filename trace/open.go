@@ -190,9 +190,13 @@ func (r *Reader) loadLaunches() error {
 		l.Outcome = OutcomeUnknown
 		r.addLaunch(l)
 	}
-	for i := range r.blocks {
-		r.unnamed(r.blocks[i].Launch)
-	}
+	r.blocks = slices.DeleteFunc(r.blocks, func(h head) bool {
+		_, ok := r.unnamed(h.Launch)
+		if !ok {
+			r.note(&h, errLaunches)
+		}
+		return !ok
+	})
 	for i := range r.ends {
 		h := &r.ends[i]
 		var end Launch
@@ -203,11 +207,15 @@ func (r *Reader) loadLaunches() error {
 		if err == nil && end.ID != h.Launch {
 			err = fmt.Errorf("%w: the end of a launch of another number", ErrCorrupt)
 		}
+		at, ok := r.unnamed(h.Launch)
+		if err == nil && !ok {
+			err = errLaunches
+		}
 		if err != nil {
 			r.note(h, err)
 			continue
 		}
-		l := &r.launches[r.unnamed(h.Launch)]
+		l := &r.launches[at]
 		l.Outcome, l.EndExtra, l.Ended = end.Outcome, end.EndExtra, true
 	}
 	r.starts, r.ends = nil, nil
@@ -220,12 +228,18 @@ func (r *Reader) addLaunch(l Launch) int {
 	return len(r.launches) - 1
 }
 
-// unnamed returns the index of a launch, which is added if its line is lost.
-func (r *Reader) unnamed(id uint32) int {
+var errLaunches = fmt.Errorf("%w: more launches than a trace may have", ErrCorrupt)
+
+// unnamed returns the index of a launch, which is added if its line is lost;
+// ok is false if there are too many.
+func (r *Reader) unnamed(id uint32) (at int, ok bool) {
 	if i, ok := r.byID[id]; ok {
-		return i
+		return i, true
 	}
-	return r.addLaunch(Launch{ID: id, Outcome: OutcomeUnknown})
+	if len(r.launches) == MaxLaunches {
+		return 0, false
+	}
+	return r.addLaunch(Launch{ID: id, Outcome: OutcomeUnknown}), true
 }
 
 // launchLine reads the line of a launch frame.

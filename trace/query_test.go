@@ -13,12 +13,12 @@ import (
 
 // matches is what a query means, row by row.
 func (q *Query) matches(e *Event) bool {
-	in := func(list []uint32, v uint32) bool { return list == nil || slices.Contains(list, v) }
+	in := func(list []uint32, v uint32) bool { return len(list) == 0 || slices.Contains(list, v) }
 	return (q.Launch == nil || *q.Launch == e.Launch) &&
 		(q.From == 0 || e.Time >= q.From) && (q.To == 0 || e.Time < q.To) &&
 		in(q.CTAs, e.CTA) && in(q.Warps, e.Warp) &&
-		(q.Kinds == nil || slices.Contains(q.Kinds, e.Kind)) &&
-		(q.Barriers == nil || slices.Contains(q.Barriers, e.Op.Barrier(e.Warp)))
+		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind)) &&
+		(len(q.Barriers) == 0 || slices.Contains(q.Barriers, e.Op.Barrier(e.Warp)))
 }
 
 func anyQuery(evs []Event) *rapid.Generator[Query] {

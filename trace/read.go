@@ -16,10 +16,10 @@ var (
 )
 
 // Query selects rows. The zero Query selects all of them; every field that
-// is set narrows it.
+// is set, and every list that is not empty, narrows it.
 type Query struct {
 	Launch   *uint32
-	From, To int64 // From <= time < To, ns; To 0 = no end
+	From, To int64 // From <= time < To, ns; From 0 = no beginning, To 0 = no end
 	CTAs     []uint32
 	Warps    []uint32
 	Barriers []Barrier
