@@ -11,12 +11,16 @@ import (
 // all threads of a warp must execute the same one. The barrier forms are not.
 
 // BarSync is bar.sync: arrives and waits until count threads have.
+//
+//go:noinline
 func (t *Thread) BarSync(bar int, count ...int) {
 	t.here()
 	t.named(trace.KindBarSync, barrier.NamedSync, true, bar, count)
 }
 
 // BarArrive is bar.arrive: arrives and goes on. It needs a count.
+//
+//go:noinline
 func (t *Thread) BarArrive(bar int, count ...int) {
 	t.here()
 	t.named(trace.KindBarArrive, barrier.NamedArrive, true, bar, count)
@@ -24,6 +28,8 @@ func (t *Thread) BarArrive(bar int, count ...int) {
 
 // BarRedPopc is bar.red.popc: as BarSync, and returns for how many of the
 // participating threads pred is true.
+//
+//go:noinline
 func (t *Thread) BarRedPopc(bar int, pred bool, count ...int) int {
 	t.here()
 	return int(t.red(barrier.NamedRedPopc, true, bar, pred, count))
@@ -31,6 +37,8 @@ func (t *Thread) BarRedPopc(bar int, pred bool, count ...int) int {
 
 // BarRedAnd is bar.red.and: as BarSync, and returns whether pred is true for
 // all participating threads.
+//
+//go:noinline
 func (t *Thread) BarRedAnd(bar int, pred bool, count ...int) bool {
 	t.here()
 	return t.red(barrier.NamedRedAnd, true, bar, pred, count) != 0
@@ -38,18 +46,24 @@ func (t *Thread) BarRedAnd(bar int, pred bool, count ...int) bool {
 
 // BarRedOr is bar.red.or: as BarSync, and returns whether pred is true for
 // any participating thread.
+//
+//go:noinline
 func (t *Thread) BarRedOr(bar int, pred bool, count ...int) bool {
 	t.here()
 	return t.red(barrier.NamedRedOr, true, bar, pred, count) != 0
 }
 
 // BarrierSync is barrier.sync, the form of BarSync that is not aligned.
+//
+//go:noinline
 func (t *Thread) BarrierSync(bar int, count ...int) {
 	t.here()
 	t.named(trace.KindBarSync, barrier.NamedSync, false, bar, count)
 }
 
 // BarrierArrive is barrier.arrive, the form of BarArrive that is not aligned.
+//
+//go:noinline
 func (t *Thread) BarrierArrive(bar int, count ...int) {
 	t.here()
 	t.named(trace.KindBarArrive, barrier.NamedArrive, false, bar, count)
@@ -57,6 +71,8 @@ func (t *Thread) BarrierArrive(bar int, count ...int) {
 
 // BarrierRedPopc is barrier.red.popc, the form of BarRedPopc that is not
 // aligned.
+//
+//go:noinline
 func (t *Thread) BarrierRedPopc(bar int, pred bool, count ...int) int {
 	t.here()
 	return int(t.red(barrier.NamedRedPopc, false, bar, pred, count))
@@ -64,36 +80,48 @@ func (t *Thread) BarrierRedPopc(bar int, pred bool, count ...int) int {
 
 // BarrierRedAnd is barrier.red.and, the form of BarRedAnd that is not
 // aligned.
+//
+//go:noinline
 func (t *Thread) BarrierRedAnd(bar int, pred bool, count ...int) bool {
 	t.here()
 	return t.red(barrier.NamedRedAnd, false, bar, pred, count) != 0
 }
 
 // BarrierRedOr is barrier.red.or, the form of BarRedOr that is not aligned.
+//
+//go:noinline
 func (t *Thread) BarrierRedOr(bar int, pred bool, count ...int) bool {
 	t.here()
 	return t.red(barrier.NamedRedOr, false, bar, pred, count) != 0
 }
 
 // Syncthreads is __syncthreads(): bar.sync 0 for all threads of the CTA.
+//
+//go:noinline
 func (t *Thread) Syncthreads() {
 	t.here()
 	t.named(trace.KindBarSync, barrier.NamedSync, true, 0, nil)
 }
 
 // SyncthreadsCount is __syncthreads_count().
+//
+//go:noinline
 func (t *Thread) SyncthreadsCount(pred bool) int {
 	t.here()
 	return int(t.red(barrier.NamedRedPopc, true, 0, pred, nil))
 }
 
 // SyncthreadsAnd is __syncthreads_and().
+//
+//go:noinline
 func (t *Thread) SyncthreadsAnd(pred bool) bool {
 	t.here()
 	return t.red(barrier.NamedRedAnd, true, 0, pred, nil) != 0
 }
 
 // SyncthreadsOr is __syncthreads_or().
+//
+//go:noinline
 func (t *Thread) SyncthreadsOr(pred bool) bool {
 	t.here()
 	return t.red(barrier.NamedRedOr, true, 0, pred, nil) != 0
@@ -101,6 +129,8 @@ func (t *Thread) SyncthreadsOr(pred bool) bool {
 
 // Syncwarp is __syncwarp(mask): waits for the non-exited lanes of the mask;
 // without one, for the whole warp.
+//
+//go:noinline
 func (t *Thread) Syncwarp(mask ...uint32) {
 	t.here()
 	o := op{kind: trace.KindSyncwarp, mask: FullMask}

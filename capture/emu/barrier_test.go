@@ -274,13 +274,37 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGroupMissesThread: a group's barrier waits for all its threads.
+// TestGroupMissesThread: the barriers of a block and of a cluster do not wait
+// for a thread that exits, before it was missed or after; those of a tile,
+// of other groups and of the grid do.
 func TestGroupMissesThread(t *testing.T) {
-	ends(t, trace.OutcomeHung, threads(64), func(t *emu.Thread) {
-		if t.Thread() != 7 {
-			t.ThisBlock().Sync()
+	for _, c := range []struct {
+		want  trace.Outcome
+		group func(*emu.Thread) emu.Group
+	}{
+		{trace.OutcomeCompleted, (*emu.Thread).ThisBlock},
+		{trace.OutcomeCompleted, (*emu.Thread).ThisCluster},
+		{trace.OutcomeHung, (*emu.Thread).ThisGrid},
+		{trace.OutcomeHung, func(t *emu.Thread) emu.Group { return t.Tile(32) }},
+		{trace.OutcomeHung, func(t *emu.Thread) emu.Group { return t.Group("all", 64) }},
+	} {
+		for _, late := range []int64{0, 1000} {
+			cfg := emu.Config{Grid: trace.Dim{2}, Block: trace.Dim{64}, Cluster: trace.Dim{2}, Cooperative: true}
+			r := ends(t, c.want, cfg, func(t *emu.Thread) {
+				if t.Thread() == 7 {
+					t.Work(late)
+					return
+				}
+				t.Work(1000 - late)
+				g := c.group(t)
+				g.Sync()
+				g.Sync()
+			})
+			if c.want == trace.OutcomeCompleted && len(r.Stuck) > 0 {
+				t.Errorf("stuck: %v", r.Stuck)
+			}
 		}
-	})
+	}
 }
 
 // TestReductions: bar.red over whole warps and parts of the CTA.
@@ -326,27 +350,33 @@ func TestDynamicShared(t *testing.T) {
 // TestLaterWaves: the CTAs of a large grid do not all run at once; those of a
 // wave that hangs keep their place, and the rest never runs.
 func TestLaterWaves(t *testing.T) {
-	running, most := 0, 0
+	var began, ended []int64
 	cfg := emu.Config{Grid: trace.Dim{40}, Block: trace.Dim{1024}}
 	kernel := func(hang func(cta int) bool) func(t *emu.Thread) {
 		return func(t *emu.Thread) {
 			begun := emu.Global[int](t, "begun", 1)
 			if t.Thread() == 0 {
-				running, begun[0] = running+1, begun[0]+1
-				most = max(most, running)
+				began, begun[0] = append(began, t.Now()), begun[0]+1
 			}
 			t.Syncthreads()
 			if t.Thread() == 0 {
 				if hang(t.CTA()) {
 					t.BarSync(1, 64)
 				}
-				running--
+				ended = append(ended, t.Now())
 			}
 		}
 	}
 	ends(t, trace.OutcomeCompleted, cfg, kernel(func(int) bool { return false }))
-	if most != 2 {
-		t.Errorf("%d CTAs of 1,024 threads at once", most)
+	slices.Sort(began)
+	slices.Sort(ended)
+	for i := range 38 {
+		if began[i+2] < ended[i] {
+			t.Fatalf("the CTA that begins as number %d does so at %d ns, when only %d of 1,024 threads are through", i+2, began[i+2], i)
+		}
+	}
+	if began[1] > ended[0] {
+		t.Errorf("the second CTA begins at %d ns, when the first is through", began[1])
 	}
 	r := ends(t, trace.OutcomeHung, cfg, kernel(func(cta int) bool { return cta == 3 }))
 	if n := emu.Output[int](r, "begun")[0]; n != 40 || len(r.Stuck) != 1 {

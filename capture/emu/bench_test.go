@@ -1,6 +1,7 @@
 package emu_test
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -62,10 +63,28 @@ func BenchmarkPhases(b *testing.B) {
 
 // BenchmarkGrid: a launch of 1,000 CTAs of 256 threads, ten operations each.
 func BenchmarkGrid(b *testing.B) {
-	bench(b, emu.Config{Grid: trace.Dim{1000}, Block: trace.Dim{256}}, func(t *emu.Thread) {
-		for range 5 {
-			t.Work(int64(t.CTA() % 100))
-			t.Syncthreads()
-		}
-	})
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			bench(b, emu.Config{Grid: trace.Dim{1000}, Block: trace.Dim{256}, Workers: workers}, func(t *emu.Thread) {
+				for range 5 {
+					t.Work(int64(t.CTA() % 100))
+					t.Syncthreads()
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkSchedules: what another schedule costs.
+func BenchmarkSchedules(b *testing.B) {
+	for _, schedule := range emu.Schedules() {
+		b.Run(schedule, func(b *testing.B) {
+			cfg := emu.Config{Block: trace.Dim{256}, Schedule: schedule}
+			bench(b, cfg, func(t *emu.Thread) {
+				for range 100 {
+					t.Syncthreads()
+				}
+			})
+		})
+	}
 }

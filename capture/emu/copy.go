@@ -13,6 +13,8 @@ import (
 // BulkCopy is cp.async.bulk: it copies src to dst, which has the same length,
 // and then completes as many bytes of transaction on b. What src holds at the
 // end of the copy is what arrives.
+//
+//go:noinline
 func BulkCopy[T any](dst, src []T, b Mbarrier) {
 	b.t.here()
 	n := min(len(dst), len(src))
@@ -22,6 +24,8 @@ func BulkCopy[T any](dst, src []T, b Mbarrier) {
 // BulkCopyMulticast is cp.async.bulk with .multicast::cluster: every CTA of
 // the cluster whose rank is in ranks receives src at dst(rank), and its bytes
 // of transaction on its own barrier at the address of b.
+//
+//go:noinline
 func BulkCopyMulticast[T any](dst func(rank int) []T, src []T, b Mbarrier, ranks uint32) {
 	b.t.here()
 	to := make(map[int][]T)
@@ -52,7 +56,7 @@ func (m *machine) bulkCopy(w *warp, lanes uint32, o *op) {
 	}
 	w.each(lanes, func(t *Thread) {
 		move, c, o := t.move, t.cta, *o
-		m.agent(m.now+copyLatency+o.bytes/copyRate, func() {
+		m.agent(later(m.now, copyLatency+o.bytes/copyRate), func() {
 			if o.mask == 0 {
 				move(m.ctas[o.owner].rank)
 				m.completeTx(o.owner, &o)

@@ -23,6 +23,8 @@ func SharedBarrierFunc(t *Thread, name string, function func()) Barrier {
 }
 
 // Init is init(&bar, expected).
+//
+//go:noinline
 func (b Barrier) Init(expected int) {
 	b.t.here()
 	o := b.op(trace.KindMbarInit)
@@ -31,22 +33,28 @@ func (b Barrier) Init(expected int) {
 }
 
 // Arrive is bar.arrive(update), with an update of 1 if none is given.
+//
+//go:noinline
 func (b Barrier) Arrive(update ...int) Token {
 	b.t.here()
 	return b.complete(b.arrive(trace.KindMbarArrive, update, 0))
 }
 
 // ArriveAndWait is bar.arrive_and_wait().
+//
+//go:noinline
 func (b Barrier) ArriveAndWait() {
 	b.t.here()
-	pc := b.t.caller
+	at := b.t.site
 	k := b.complete(b.arrive(trace.KindMbarArrive, nil, 0))
-	b.t.caller = pc
+	b.t.site = at
 	b.t.do(b.token(trace.KindMbarWait, k))
 }
 
 // ArriveAndDrop is bar.arrive_and_drop(): arrives, and takes no part in the
 // phases that follow.
+//
+//go:noinline
 func (b Barrier) ArriveAndDrop() {
 	b.t.here()
 	b.complete(b.arrive(trace.KindMbarArriveDrop, nil, 0))
@@ -59,10 +67,10 @@ func (b Barrier) complete(k Token) Token {
 		return k
 	}
 	t.completes = false
-	pc := t.caller
+	at := t.site
 	t.do(b.op(trace.KindCompletionBegin))
 	b.function()
-	t.caller = pc
+	t.site = at
 	t.do(b.op(trace.KindCompletionEnd))
 	return k
 }

@@ -10,7 +10,7 @@ import (
 // do has lanes of w do the operation that they are at, and returns those that
 // go on at once.
 func (m *machine) do(w *warp, lanes uint32, o *op) (goOn uint32) {
-	if o.kind != kindWork && o.kind != kindResume && !o.polls() {
+	if !o.silent() && !o.polls() {
 		w.each(lanes, func(t *Thread) { t.polling = false })
 	}
 	switch o.kind {
@@ -21,6 +21,8 @@ func (m *machine) do(w *warp, lanes uint32, o *op) (goOn uint32) {
 	case kindSpin:
 		w.each(lanes, func(t *Thread) { t.poll(0) })
 		return lanes
+	case kindAtomic:
+		return m.atomic(w, lanes)
 	case trace.KindEnter:
 		m.record(w, lanes, o.kind, o)
 		w.each(lanes, (*Thread).begin)
@@ -62,14 +64,22 @@ func (w *warp) then(lanes uint32, kind trace.Kind) {
 func (m *machine) work(w *warp, lanes uint32, o *op) uint32 {
 	w.each(lanes, func(t *Thread) {
 		t.op.kind = kindResume
-		t.due = m.now + o.ns
-		t.since = m.l.steps
+		t.due = later(m.now, o.ns)
+		t.since = m.steps
 	})
+	if w.works++; w.works%patience == 0 { // it may wait for something all the same
+		w.yielded |= lanes
+	}
 	return 0
 }
 
+// patience is after how many turns of doing nothing but Work a warp is
+// treated as one that polls.
+const patience = 64
+
 // poll makes the lane wait a while before it asks again, longer each time.
 func (t *Thread) poll(least int64) {
+	t.warp.yielded |= 1 << t.lane
 	if !t.polling {
 		t.polling, t.polls = true, 0
 	}
@@ -89,9 +99,13 @@ func (m *machine) exit(w *warp, lanes uint32, o *op) uint32 {
 	w.cta.named.Exit(w.index, lanes, &m.eff)
 	m.settleNamed(w.cta)
 
-	m.eff.Reset()
-	w.cta.cluster.bar.Exit(w.cta.id, w.index, lanes, &m.eff)
-	m.settleCollective()
+	m.exitFrom(w, lanes, w.cta.cluster.bar)
+	if g := w.cta.block; g != nil {
+		m.exitFrom(w, lanes, g.bar)
+	}
+	if g := w.cta.cluster.whole; g != nil {
+		m.exitFrom(w, lanes, g.bar)
+	}
 
 	m.eff.Reset()
 	w.sync.Exit(lanes, &m.eff)
@@ -99,10 +113,16 @@ func (m *machine) exit(w *warp, lanes uint32, o *op) uint32 {
 	return 0
 }
 
+func (m *machine) exitFrom(w *warp, lanes uint32, bar *barrier.Collective) {
+	m.eff.Reset()
+	bar.Exit(w.cta.id, w.index, lanes, &m.eff)
+	m.settleCollective()
+}
+
 // bar does a PTX barrier instruction.
 func (m *machine) bar(w *warp, lanes uint32, o *op) uint32 {
 	b := barrier.NamedOp{
-		Kind: o.named, Warp: w.index, Lanes: lanes, Bar: o.bar, Count: o.count, Aligned: o.aligned, Site: uint64(o.pc),
+		Kind: o.named, Warp: w.index, Lanes: lanes, Bar: o.bar, Count: o.count, Aligned: o.aligned, Site: uint64(o.site.pc),
 	}
 	w.each(lanes, func(t *Thread) {
 		if t.pred {

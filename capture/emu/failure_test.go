@@ -74,6 +74,7 @@ func TestMisuse(t *testing.T) {
 		`rank 1 in a cluster of 1 CTAs`:      func(t *emu.Thread) { emu.SharedMbarrier(t, "x").Remote(1) },
 		`this_grid needs a cooperative`:      func(t *emu.Thread) { t.ThisGrid() },
 		`group "x" is of 8 threads and of 9`: func(t *emu.Thread) { t.Group("x", 8); t.Group("x", 9) },
+		`group "block": the name is that`:    func(t *emu.Thread) { t.Group("block", 64) },
 		`group "x" of 0 threads`:             func(t *emu.Thread) { t.Group("x", 0) },
 		`a tile of 0 threads`:                func(t *emu.Thread) { t.Tile(0) },
 	} {
@@ -219,7 +220,10 @@ func TestConfig(t *testing.T) {
 		"a grid of 5x1x1 CTAs is not whole clusters of 2x1x1":                        {Grid: trace.Dim{5}, Cluster: trace.Dim{2}},
 		"300000 bytes of shared memory: a CTA has at most 232448":                    {Shared: 300_000},
 		"-1 bytes of shared memory":                                                  {Shared: -1},
-		`unknown schedule "fair": want rr or random`:                                 {Schedule: "fair"},
+		`unknown schedule "fair": want rr, random or pct`:                            {Schedule: "fair"},
+		"1000000 CTAs of 32 threads: the emulator takes 16777216 threads in all":     {Grid: trace.Dim{1_000_000}, Block: trace.Dim{32}},
+		"-1 change points":                                                           {ChangePoints: -1},
+		"not base64":                                                                 {Schedule: "replay:!"},
 		"a cooperative grid of 1024000 threads: at most 270336 fit on the device at": {Grid: trace.Dim{1000}, Block: trace.Dim{1024}, Cooperative: true},
 	} {
 		ran := false

@@ -1,13 +1,11 @@
 package emu
 
 import (
-	"container/heap"
 	"context"
-	"math/bits"
 	"reflect"
 	"runtime"
+	"slices"
 
-	"btrace/replay/barrier"
 	"btrace/trace"
 )
 
@@ -15,29 +13,37 @@ import (
 // holds. It bounds the memory of a launch, whatever the size of its grid.
 const residentThreads = 2048
 
-// launch is one launch under way.
+// launch is one launch under way. It is made of machines, each of which runs
+// for itself; see round.go.
 type launch struct {
 	cfg     Config
 	kernel  func(*Thread)
 	program string // base name of the kernel's source file
 	line    uint32 // of the kernel
-	sites   map[uintptr]*site
-	rec     recorder
-	layout  layout
-	globals map[string]any
+	globals globals
+	out     recorder
 
-	resident machineHeap
-	retired  int // machines that hung, and keep their place
-	begun    uint64
-	stuck    []Stuck
-	trap     string
+	window   int64      // of virtual time, that a round covers
+	resident []*machine // by time
+	draining []*machine // at their end, but not all of their events handed over
+	starts   []int64    // when which place for a further machine came free
+	begun    uint64     // machines
 	steps    uint64
 	end      int64
+	fault    *machine // that trapped, or whose Go code failed
+	hung     bool     // a part of it, or all
+	spent    bool     // the steps are used up
+	stuck    []Stuck
+	script   script // the choices to make
+	choices  script // the choices made
+	missed   uint64 // of script, that could not be made
 	err      error
 }
 
 // Source returns the file and line of a kernel's first line.
-func Source(kernel func(*Thread)) (file string, line int) {
+func Source(kernel func(*Thread)) (file string, line int) { return source(kernel) }
+
+func source(kernel any) (file string, line int) {
 	if f := runtime.FuncForPC(reflect.ValueOf(kernel).Pointer()); f != nil {
 		return f.FileLine(f.Entry())
 	}
@@ -54,93 +60,172 @@ func Source(kernel func(*Thread)) (file string, line int) {
 // The context and the budgets are looked at whenever a kernel calls this
 // package.
 func Launch(ctx context.Context, cfg Config, kernel func(*Thread), sink Sink) (Result, error) {
+	return run(ctx, cfg, kernel, kernel, sink)
+}
+
+// LaunchWith is Launch for a kernel that takes arguments: a struct of
+// scalars, and of slices that stand for buffers in global memory, which the
+// kernel may write its results to.
+func LaunchWith[A any](ctx context.Context, cfg Config, kernel func(*Thread, A), args A, sink Sink) (Result, error) {
+	return run(ctx, cfg, func(t *Thread) { kernel(t, args) }, kernel, sink)
+}
+
+// run launches a kernel; origin is the function that it stands for.
+func run(ctx context.Context, cfg Config, kernel func(*Thread), origin any, sink Sink) (Result, error) {
 	cfg, err := cfg.Prepare()
 	if err != nil {
 		return Result{Outcome: trace.OutcomeUnknown}, err
 	}
-	file, line := Source(kernel)
+	file, line := source(origin)
 	l := &launch{
-		cfg: cfg, kernel: kernel, program: baseName(file), line: uint32(line),
-		sites:   make(map[uintptr]*site),
-		rec:     recorder{sink: sink, launch: cfg.Launch},
-		layout:  newLayout(cfg.Shared),
-		globals: make(map[string]any),
+		cfg: cfg, kernel: kernel, program: baseName(file), line: uint32(line), window: firstWindow,
+		out: recorder{sink: sink, launch: cfg.Launch},
 	}
-	// A kernel that calls runtime.Goexit takes the goroutine along that runs
-	// it; so that must not be the caller's.
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer l.stop()
-		l.run(ctx)
-	}()
-	<-done
+	if isScript(cfg.Schedule) {
+		if l.script, err = parseScript(cfg.Schedule); err != nil {
+			return Result{Outcome: trace.OutcomeUnknown}, err
+		}
+	}
+	l.starts = make([]int64, l.perWave())
+	l.run(ctx)
 	return l.result(), l.err
 }
 
-// run runs machines side by side, the one that is behind in time first, and
-// begins another whenever one is through.
+// run has machines run side by side, round by round, and begins another
+// whenever one is through.
 func (l *launch) run(ctx context.Context) {
+	defer l.stop()
 	l.err = context.Cause(ctx)
-	for start := int64(0); ; {
-		for l.room() {
-			heap.Push(&l.resident, l.begin(start))
+	for l.err == nil {
+		l.fill()
+		if len(l.resident) == 0 {
+			break
 		}
-		if len(l.resident) == 0 || l.spent() || l.cancelled(ctx) {
-			return
+		if l.dormant() {
+			l.hung = true
+			break
 		}
-		m := l.resident[0]
-		more := m.turn()
-		if m.over() {
-			return
+		l.round(ctx)
+		l.retire()
+		if l.fault != nil {
+			break
 		}
-		if more && !m.hung() {
-			heap.Fix(&l.resident, 0)
-			continue
+		if l.spent = l.steps >= l.cfg.StepBudget; l.spent {
+			break
 		}
-		if m.live > 0 {
-			m.report()
-			l.retired++
+		if l.err = context.Cause(ctx); l.err == nil {
+			l.err = l.handOver(l.frontier())
 		}
-		start = m.next()
-		l.end = max(l.end, m.now)
-		m.stop()
-		heap.Pop(&l.resident)
+	}
+	l.finish()
+}
+
+// fill begins machines where there is a place for them.
+func (l *launch) fill() {
+	for len(l.starts) > 0 && l.begun < l.units() {
+		l.resident = append(l.resident, &machine{l: l, unit: l.begun, now: l.starts[0] - latency, alone: l.units() == 1})
+		l.starts = l.starts[1:]
+		l.begun++
 	}
 }
 
-// spent reports that the steps are used up: what has not ended hangs.
-func (l *launch) spent() bool { return l.steps >= l.cfg.StepBudget }
+// dormant reports whether all that run only poll, and have done so for long
+// enough.
+func (l *launch) dormant() bool {
+	return !slices.ContainsFunc(l.resident, func(m *machine) bool { return !m.dormant })
+}
 
-// stop ends all coroutines and hands the last events over. It runs even while
-// a kernel's Goexit unwinds the scheduler.
-func (l *launch) stop() {
+// retire takes those machines out that have come to an end, and finds the
+// first that ended the launch.
+func (l *launch) retire() {
+	slices.SortFunc(l.resident, byTime)
+	keep := l.resident[:0]
+	moved := false
 	for _, m := range l.resident {
-		l.end = max(l.end, m.now)
-		if t := m.running; t != nil && t.err != nil && l.err == nil {
-			l.err = t.err
+		moved = moved || m.moved || m.halted
+		l.steps += m.steps - m.counted
+		m.counted = m.steps
+		switch {
+		case m.over():
+			if l.fault == nil || m.moment().before(l.fault.moment()) {
+				l.fault = m
+			}
+			keep = append(keep, m)
+		case m.halted:
+			l.end = max(l.end, m.now)
+			if m.live == 0 {
+				l.starts = append(l.starts, m.next())
+			} else { // it keeps its place
+				l.hung = true
+				m.report()
+				m.stop()
+			}
+			m.free()
+			l.draining = append(l.draining, m)
+		default:
+			keep = append(keep, m)
 		}
-		if l.spent() && !m.over() {
+	}
+	clear(l.resident[len(keep):])
+	l.resident = keep
+	for _, m := range keep {
+		if m.moved = false; moved { // it may poll for that
+			m.idle, m.dormant = 0, false
+		}
+	}
+}
+
+// finish hands the last events over. After a fault that is what happened
+// before it: the other machines may have been ahead.
+func (l *launch) finish() {
+	last := lastMoment
+	switch f := l.fault; {
+	case f != nil:
+		last = f.moment()
+		last.cta++
+		if l.end = f.now; f.err != nil {
+			l.err = f.err
+		}
+	case l.err == nil:
+		for _, m := range l.resident {
 			m.report()
 		}
-		m.stop()
+		fallthrough
+	default:
+		for _, m := range l.resident {
+			l.end = max(l.end, m.now)
+		}
 	}
-	if err := l.rec.flush(); l.err == nil {
+	if err := l.handOver(last); l.err == nil {
 		l.err = err
+	}
+	if err := l.out.flush(); l.err == nil {
+		l.err = err
+	}
+	slices.SortStableFunc(l.stuck, func(a, b Stuck) int { return int(a.CTA) - int(b.CTA) })
+}
+
+// stop ends what still runs.
+func (l *launch) stop() {
+	for _, m := range l.resident {
+		m.stop()
+		l.choices.add(m)
+		l.missed += m.missed
 	}
 }
 
 func (l *launch) result() Result {
 	r := Result{
-		Outcome: trace.OutcomeCompleted, WarpEvents: l.rec.warpEvents, ThreadEvents: l.rec.threadEvents,
-		Steps: l.steps, Time: l.end, Stuck: l.stuck, globals: l.globals,
+		Outcome: trace.OutcomeCompleted, WarpEvents: l.out.warpEvents, ThreadEvents: l.out.threadEvents,
+		Steps: l.steps, Time: l.end, Stuck: l.stuck, GivenUp: l.spent && (len(l.resident) > 0 || l.begun < l.units()),
+		Schedule: l.choices.text(l.cfg.Schedule), Missed: l.missed, globals: l.globals.vars,
 	}
 	switch {
 	case l.err != nil:
 		r.Outcome = trace.OutcomeUnknown
-	case l.trap != "":
-		r.Outcome = trace.Outcome("trap:" + l.trap)
-	case l.retired > 0 || l.begun < l.units() || l.spent() && len(l.resident) > 0:
+	case l.fault != nil:
+		r.Outcome = trace.Outcome("trap:" + l.fault.trap)
+	case l.hung || l.begun < l.units() || r.GivenUp:
 		r.Outcome = trace.OutcomeHung
 	}
 	return r
@@ -155,95 +240,7 @@ func (l *launch) units() uint64 {
 }
 
 // perWave is how many machines are resident at once.
-func (l *launch) perWave() int {
-	return int(max(1, residentThreads/(l.cfg.Block.Size()*l.cfg.Cluster.Size())))
-}
-
-func (l *launch) room() bool {
-	return l.err == nil && l.begun < l.units() && len(l.resident)+l.retired < l.perWave()
-}
-
-// begin makes the next machine, which begins at that time.
-func (l *launch) begin(start int64) *machine {
-	m := &machine{
-		l: l, ctas: make(map[uint32]*cta), grid: make(map[string]*group),
-		sched: newSchedule(l.cfg.Schedule, l.cfg.Seed, l.begun), now: start - latency,
-	}
-	clusters := uint64(1)
-	if l.cfg.Cooperative {
-		clusters = l.cfg.Grid.Size() / l.cfg.Cluster.Size()
-	}
-	for i := range clusters {
-		m.addCluster(l.begun + i)
-	}
-	l.begun++
-	for _, c := range m.order {
-		for _, w := range c.warps {
-			m.release(w, w.live)
-		}
-	}
-	return m
-}
-
-// addCluster makes cluster number i of the grid.
-func (m *machine) addCluster(i uint64) {
-	cfg := &m.l.cfg
-	var in trace.Dim // clusters in the grid
-	for k := range in {
-		in[k] = cfg.Grid[k] / cfg.Cluster[k]
-	}
-	at := unflatten(i, in)
-	cl := &cluster{bar: barrier.NewCollective(barrier.Cluster, 0), groups: make(map[string]*group)}
-	for r := range cfg.Cluster.Size() {
-		idx := unflatten(r, cfg.Cluster)
-		for k := range idx {
-			idx[k] += at[k] * cfg.Cluster[k]
-		}
-		m.addCTA(cl, idx)
-	}
-}
-
-func (m *machine) addCTA(cl *cluster, idx trace.Dim) {
-	n := int(m.l.cfg.Block.Size())
-	c := &cta{
-		m: m, id: flatten(idx, m.l.cfg.Grid), idx: idx, rank: len(cl.ctas), cluster: cl,
-		named: barrier.NewNamed(n), mbars: make(map[uint64]*mbar), groups: make(map[string]*group), shared: make(map[string]any),
-	}
-	cl.ctas = append(cl.ctas, c)
-	cl.bar.Add(c.id, n)
-	m.ctas[c.id] = c
-	m.order = append(m.order, c)
-	m.live += n
-	for i, live := range c.named.Live {
-		w := &warp{cta: c, index: uint32(i), live: live, sync: barrier.NewWarp(live)}
-		w.actor = actor{warp: w, at: -1}
-		lanes := make([]Thread, bits.OnesCount32(live))
-		for j := range lanes {
-			t := &lanes[j]
-			t.m, t.cta, t.warp, t.lane = m, c, w, j
-			t.op = op{kind: trace.KindEnter}
-			w.lanes = append(w.lanes, t)
-		}
-		c.warps = append(c.warps, w)
-	}
-}
-
-// machineHeap has the machine on top that is behind in time.
-type machineHeap []*machine
-
-func (h machineHeap) Len() int { return len(h) }
-func (h machineHeap) Less(i, j int) bool {
-	if a, b := h[i].next(), h[j].next(); a != b {
-		return a < b
-	}
-	return h[i].order[0].id < h[j].order[0].id
-}
-func (h machineHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *machineHeap) Push(x any)   { *h = append(*h, x.(*machine)) }
-func (h *machineHeap) Pop() any {
-	old := *h
-	m := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return m
+func (l *launch) perWave() uint64 {
+	n := max(1, residentThreads/(l.cfg.Block.Size()*l.cfg.Cluster.Size()))
+	return min(n, l.units())
 }

@@ -65,6 +65,8 @@ func (b Mbarrier) Addr() uint64 { return b.addr }
 func (b Mbarrier) op(kind trace.Kind) op { return op{kind: kind, owner: b.owner, addr: b.addr} }
 
 // Init is mbarrier.init: every phase needs count arrivals.
+//
+//go:noinline
 func (b Mbarrier) Init(count int) {
 	b.t.here()
 	o := b.op(trace.KindMbarInit)
@@ -73,12 +75,16 @@ func (b Mbarrier) Init(count int) {
 }
 
 // Inval is mbarrier.inval: the memory is ordinary again.
+//
+//go:noinline
 func (b Mbarrier) Inval() {
 	b.t.here()
 	b.t.do(b.op(trace.KindMbarInval))
 }
 
 // Arrive is mbarrier.arrive, with a count of 1 if none is given.
+//
+//go:noinline
 func (b Mbarrier) Arrive(count ...int) Token {
 	b.t.here()
 	return b.arrive(trace.KindMbarArrive, count, 0)
@@ -86,6 +92,8 @@ func (b Mbarrier) Arrive(count ...int) Token {
 
 // ArriveDrop is mbarrier.arrive_drop: as Arrive, and all following phases
 // need so many arrivals less.
+//
+//go:noinline
 func (b Mbarrier) ArriveDrop(count ...int) Token {
 	b.t.here()
 	return b.arrive(trace.KindMbarArriveDrop, count, 0)
@@ -93,12 +101,16 @@ func (b Mbarrier) ArriveDrop(count ...int) Token {
 
 // ArriveNoComplete is mbarrier.arrive.noComplete: the program promises that
 // the phase is not complete with it.
+//
+//go:noinline
 func (b Mbarrier) ArriveNoComplete(count int) Token {
 	b.t.here()
 	return b.arrive(trace.KindMbarArriveNoComplete, []int{count}, 0)
 }
 
 // ArriveExpectTx is mbarrier.arrive.expect_tx: announces bytes, then arrives.
+//
+//go:noinline
 func (b Mbarrier) ArriveExpectTx(bytes int) Token {
 	b.t.here()
 	return b.arrive(trace.KindMbarArriveExpectTx, nil, int64(bytes))
@@ -116,6 +128,8 @@ func (b Mbarrier) arrive(kind trace.Kind, count []int, bytes int64) Token {
 
 // ExpectTx is mbarrier.expect_tx: announces bytes that copies of this phase
 // will bring.
+//
+//go:noinline
 func (b Mbarrier) ExpectTx(bytes int) {
 	b.t.here()
 	o := b.op(trace.KindMbarExpectTx)
@@ -124,6 +138,8 @@ func (b Mbarrier) ExpectTx(bytes int) {
 }
 
 // CompleteTx is mbarrier.complete_tx: counts bytes as having come.
+//
+//go:noinline
 func (b Mbarrier) CompleteTx(bytes int) {
 	b.t.here()
 	o := b.op(trace.KindMbarCompleteTx)
@@ -134,6 +150,8 @@ func (b Mbarrier) CompleteTx(bytes int) {
 // CpAsyncArrive is cp.async.mbarrier.arrive: once the thread's earlier copies
 // have completed, they arrive for it, in addition to the arrivals that the
 // phase needs otherwise.
+//
+//go:noinline
 func (b Mbarrier) CpAsyncArrive() {
 	b.t.here()
 	b.t.do(b.op(trace.KindMbarCpAsyncArrive))
@@ -141,6 +159,8 @@ func (b Mbarrier) CpAsyncArrive() {
 
 // CpAsyncArriveNoInc is cp.async.mbarrier.arrive.noinc: that arrival is one
 // of those that the phase needs anyway.
+//
+//go:noinline
 func (b Mbarrier) CpAsyncArriveNoInc() {
 	b.t.here()
 	o := b.op(trace.KindMbarCpAsyncArrive)
@@ -150,6 +170,8 @@ func (b Mbarrier) CpAsyncArriveNoInc() {
 
 // TestWait is mbarrier.test_wait: whether the token's phase is complete, as
 // far as the hardware can tell.
+//
+//go:noinline
 func (b Mbarrier) TestWait(k Token) bool {
 	b.t.here()
 	return b.test(b.token(trace.KindMbarTest, k))
@@ -157,6 +179,8 @@ func (b Mbarrier) TestWait(k Token) bool {
 
 // TestWaitParity is mbarrier.test_wait.parity: whether the phase of that
 // parity that is nearest is complete.
+//
+//go:noinline
 func (b Mbarrier) TestWaitParity(parity int) bool {
 	b.t.here()
 	return b.test(b.parity(trace.KindMbarTest, parity))
@@ -164,6 +188,8 @@ func (b Mbarrier) TestWaitParity(parity int) bool {
 
 // TryWait is mbarrier.try_wait: TestWait that takes its time before it says
 // no.
+//
+//go:noinline
 func (b Mbarrier) TryWait(k Token) bool {
 	b.t.here()
 	o := b.token(trace.KindMbarTest, k)
@@ -172,6 +198,8 @@ func (b Mbarrier) TryWait(k Token) bool {
 }
 
 // TryWaitParity is mbarrier.try_wait.parity.
+//
+//go:noinline
 func (b Mbarrier) TryWaitParity(parity int) bool {
 	b.t.here()
 	o := b.parity(trace.KindMbarTest, parity)
@@ -180,12 +208,16 @@ func (b Mbarrier) TryWaitParity(parity int) bool {
 }
 
 // Wait is a loop of TryWait until it says yes.
+//
+//go:noinline
 func (b Mbarrier) Wait(k Token) {
 	b.t.here()
 	b.t.do(b.token(trace.KindMbarWait, k))
 }
 
 // WaitParity is a loop of TryWaitParity until it says yes.
+//
+//go:noinline
 func (b Mbarrier) WaitParity(parity int) {
 	b.t.here()
 	b.t.do(b.parity(trace.KindMbarWait, parity))

@@ -3,6 +3,7 @@ package emu
 import (
 	"fmt"
 	"reflect"
+	"sync"
 
 	"btrace/trace"
 )
@@ -12,7 +13,8 @@ import (
 // kernel declares, in the order in which it does.
 const sharedBase = 0x400
 
-// layout says where shared variables are: in every CTA at the same place.
+// layout says where shared variables are: in every CTA of a machine at the
+// same place.
 type layout struct {
 	vars map[string]variable
 	next uint64
@@ -31,7 +33,7 @@ func newLayout(dynamic int) layout {
 // declare finds a shared variable of that many elements, or makes it, and
 // returns its address.
 func (t *Thread) declare(name, typ string, n int, size, align uint64) uint64 {
-	l := &t.m.l.layout
+	l := &t.m.layout
 	v, ok := l.vars[name]
 	if !ok {
 		if n < 0 || uint64(n) > MaxShared || size > MaxShared {
@@ -83,17 +85,29 @@ func (t *Thread) DynamicShared() (mem []byte, addr uint64) {
 	return c.dynamic, sharedBase
 }
 
+// globals is the global memory that a launch declares.
+type globals struct {
+	mu   sync.Mutex
+	vars map[string]any
+}
+
 // Global declares an array of n elements in global memory. All threads of the
-// launch that declare the name share it; Output returns it afterwards.
+// launch that declare the name share it; Output returns it afterwards. It is
+// plain memory: see Config.Workers for what CTAs may share.
 func Global[T any](t *Thread, name string, n int) []T {
 	t.own("a global variable")
-	g := t.m.l.globals
-	if g[name] == nil {
-		g[name] = make([]T, n)
+	g := &t.m.l.globals
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.vars[name] == nil {
+		if g.vars == nil {
+			g.vars = make(map[string]any)
+		}
+		g.vars[name] = make([]T, n)
 	}
-	mem, ok := g[name].([]T)
+	mem, ok := g.vars[name].([]T)
 	if !ok || len(mem) != n {
-		panic(fmt.Errorf("global variable %q declared as %T and as [%d]%s", name, g[name], n, reflect.TypeFor[T]()))
+		panic(fmt.Errorf("global variable %q declared as %T and as [%d]%s", name, g.vars[name], n, reflect.TypeFor[T]()))
 	}
 	return mem
 }

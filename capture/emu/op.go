@@ -10,6 +10,7 @@ const (
 	kindResume trace.Kind = trace.Kind(trace.NumKinds) + iota // nothing: the lane goes on
 	kindWork
 	kindSpin
+	kindAtomic
 )
 
 // by says how a test or wait names its phase.
@@ -31,18 +32,25 @@ type op struct {
 	noInc    bool
 	function bool // mbar.init of a barrier with a completion function
 	try      bool // mbar.test: try_wait
+	global   bool // an Atomic that other machines use
 	result   uint32
 	bar      uint32
 	count    uint32
 	owner    uint32 // CTA that owns the mbarrier
 	mask     uint32 // of a syncwarp, or the CTA ranks of a multicast
-	pc       uintptr
 	addr     uint64
 	phase    uint64 // of a token
 	bytes    int64
 	ns       int64
+	site     *site // where in the kernel it stands; nil for enter and exit
 	group    *group
 	text     string
+}
+
+// silent reports whether it is nothing that others could wait for, nor a
+// poll; of an Atomic that depends on what it does.
+func (o *op) silent() bool {
+	return o.kind == kindResume || o.kind == kindWork || o.kind == kindAtomic
 }
 
 // polls reports whether the operation only asks.
@@ -57,6 +65,8 @@ func (o *op) name() string {
 		return "work"
 	case kindSpin:
 		return "spin"
+	case kindAtomic:
+		return "atomic"
 	case trace.KindBarDone:
 		k = trace.KindBarSync
 		if redOf(o.named) != trace.RedNone {

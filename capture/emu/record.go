@@ -9,31 +9,34 @@ import (
 
 const batch = 1024
 
-// recorder hands events to the sink.
+// recorder hands events to the sink, in batches.
 type recorder struct {
-	sink    Sink
-	launch  uint32
-	events  []trace.Event
-	scratch trace.Event // where there is no sink
-	err     error
+	sink   Sink
+	launch uint32
+	events []trace.Event
+	err    error
 
 	warpEvents, threadEvents uint64
 }
 
-// next returns the place for one more event. It is valid until the next call.
-func (r *recorder) next() *trace.Event {
+func (r *recorder) add(events []trace.Event) {
+	r.warpEvents += uint64(len(events))
+	for i := range events {
+		r.threadEvents += uint64(bits.OnesCount32(events[i].Lanes))
+	}
 	if r.sink == nil {
-		r.scratch = trace.Event{}
-		return &r.scratch
+		return
 	}
-	if len(r.events) == batch {
-		_ = r.flush() // kept in r.err
+	for len(events) > 0 && r.err == nil {
+		if r.events == nil {
+			r.events = make([]trace.Event, 0, batch)
+		}
+		n := min(len(events), batch-len(r.events))
+		r.events = append(r.events, events[:n]...)
+		if events = events[n:]; len(r.events) == batch {
+			_ = r.flush() // kept in r.err
+		}
 	}
-	if r.events == nil {
-		r.events = make([]trace.Event, 0, batch)
-	}
-	r.events = append(r.events, trace.Event{})
-	return &r.events[len(r.events)-1]
 }
 
 func (r *recorder) flush() error {
@@ -47,24 +50,19 @@ func (r *recorder) flush() error {
 	return r.err
 }
 
-// record makes the event of an operation by lanes of w, without operands.
+// record makes the event of an operation by lanes of w, without operands. It
+// is valid until the next.
 func (m *machine) record(w *warp, lanes uint32, kind trace.Kind, o *op) *trace.Event {
-	l := m.l
-	e := l.rec.next()
-	if l.rec.err != nil && l.err == nil {
-		l.err = l.rec.err
-	}
-	l.rec.warpEvents++
-	l.rec.threadEvents += uint64(bits.OnesCount32(lanes))
-	e.Time, e.Launch, e.CTA, e.Warp, e.Seq = m.now, l.rec.launch, w.cta.id, w.index, w.seq
+	m.events = append(m.events, trace.Event{})
+	e := &m.events[len(m.events)-1]
+	e.Time, e.Launch, e.CTA, e.Warp, e.Seq = m.now, m.l.cfg.Launch, w.cta.id, w.index, w.seq
 	w.seq++
 	e.Kind, e.Lanes = kind, lanes
 	switch {
 	case kind == trace.KindEnter:
-		m.locate(e, l.program, l.line)
-	case o.pc != 0:
-		s := l.site(o.pc)
-		m.locate(e, s.file, s.line)
+		m.locate(e, m.l.program, m.l.line)
+	case o.site != nil:
+		m.locate(e, o.site.file, o.site.line)
 	}
 	return e
 }
@@ -82,18 +80,16 @@ func (m *machine) locate(e *trace.Event, file string, line uint32) {
 func (m *machine) endTrap(w *warp, lanes uint32, o *op, reason string) {
 	e := m.record(w, lanes, trace.KindTrap, o)
 	e.Text, e.Has = reason, e.Has.With(trace.FieldReason)
-	m.l.trap = reason
+	m.trap, m.fault = reason, w.cta.id
 }
 
 // report lists the lanes that cannot go on.
 func (m *machine) report() {
-	for _, c := range m.order {
-		for _, w := range c.warps {
-			for lanes := w.live; lanes != 0; {
-				s := m.stuckAt(w, lanes)
-				m.l.stuck = append(m.l.stuck, s)
-				lanes &^= s.Lanes
-			}
+	for _, w := range m.warps {
+		for lanes := w.live; lanes != 0; {
+			s := m.stuckAt(w, lanes)
+			m.l.stuck = append(m.l.stuck, s)
+			lanes &^= s.Lanes
 		}
 	}
 }
@@ -102,8 +98,7 @@ func (m *machine) report() {
 func (m *machine) stuckAt(w *warp, lanes uint32) Stuck {
 	t := w.lanes[bits.TrailingZeros32(lanes)]
 	s := Stuck{CTA: w.cta.id, Warp: w.index, Op: t.op.name(), Barrier: t.op.barrier(w.index), File: m.l.program}
-	if t.op.pc != 0 {
-		at := m.l.site(t.op.pc)
+	if at := t.op.site; at != nil {
 		s.File, s.Line = at.file, at.line
 	}
 	for ; lanes != 0; lanes &= lanes - 1 {

@@ -7,8 +7,8 @@ import (
 )
 
 // Sink takes the events of a launch, in batches that it may not keep. They
-// come in order for each CTA and nearly in order of time for the launch.
-// A *trace.Writer is a Sink.
+// come in stored order (trace.Event.Compare), and from one goroutine at a
+// time. A *trace.Writer is a Sink.
 type Sink interface {
 	Write(events []trace.Event) error
 }
@@ -25,6 +25,19 @@ type Result struct {
 	// Stuck lists the lanes that could not go on when the launch was found
 	// to hang, by CTA and warp.
 	Stuck []Stuck
+	// GivenUp is true if the launch is called hung because it used up
+	// Config.StepBudget, and not because nobody could go on.
+	GivenUp bool
+	// Schedule is the choices that were made, as one printable word for
+	// Config.Schedule; "rr" for RoundRobin, and "" for a launch of so many
+	// choices that they would take more than 4 MiB. It holds those of the
+	// scheduler only: the kernel and the rest of the Config have to be the
+	// same for the launch to be.
+	Schedule string
+	// Missed is how many choices of a Config.Schedule that was replayed could
+	// not be made and were left out; 0 if the launch went the same way, or
+	// was shorter.
+	Missed uint64
 
 	globals map[string]any
 }

@@ -24,12 +24,12 @@ type Thread struct {
 	yield func(struct{}) bool
 	err   error
 
-	op     op     // what it is at
-	place  uint64 // of that in the source
-	since  uint64 // step at which it came there
-	due    int64  // not before this time
-	delay  int64  // more time until its next operation
-	caller [1]uintptr
+	op    op     // what it is at
+	place uint64 // of that in the source
+	since uint64 // step at which it came there
+	due   int64  // not before this time
+	delay int64  // more time until its next operation
+	site  *site  // of its latest operation in the source
 
 	// Operands and results that differ from lane to lane.
 	pred      bool
@@ -38,16 +38,15 @@ type Thread struct {
 	result    uint32
 	completes bool // it has to run the completion function
 	move      func(rank int)
-	copies    []func() // asynchronous copies of its own, and arrivals on them
+	act       func() (changed bool, s seen) // of an Atomic
+	copies    []func()                      // asynchronous copies of its own, and arrivals on them
 
 	polling  bool
 	polls    int // in a row
 	lastPoll op
+	lastSeen seen
+	priority int64 // among the lanes of the warp, under pct
 }
-
-// here notes the line of the kernel that called an operation. It must be
-// called by the exported function itself.
-func (t *Thread) here() { runtime.Callers(3, t.caller[:]) }
 
 // do is what every operation comes down to: the lane stops at it until the
 // scheduler has it done.
@@ -58,7 +57,7 @@ func (t *Thread) do(o op) {
 	if t.m.running != t {
 		t.own(o.name())
 	}
-	o.pc = t.caller[0]
+	o.site = t.site
 	t.op = o
 	if !t.yield(struct{}{}) {
 		runtime.Goexit()
@@ -82,12 +81,14 @@ func (t *Thread) begin() {
 			if returned {
 				return
 			}
-			// Goexit is no panic, and goes on from here.
 			p := recover()
 			if p == nil && t.m.stopping {
 				return
 			}
 			t.err = &LaneError{CTA: t.cta.id, Warp: t.warp.index, Lane: uint32(t.lane), Panic: p, Stack: debug.Stack()}
+			if p == nil { // Goexit, which goes on from here: not before abandon
+				yield(struct{}{})
+			}
 		}()
 		t.m.l.kernel(t)
 		returned = true
@@ -152,7 +153,10 @@ func (t *Thread) Now() int64 { return t.m.now }
 
 // Things that take time, or end it.
 
-// Work spends ns of virtual time on something else.
+// Work spends ns of virtual time on something else. Under the schedules other
+// than RoundRobin anything may happen meanwhile.
+//
+//go:noinline
 func (t *Thread) Work(ns int64) {
 	t.here()
 	t.do(op{kind: kindWork, ns: max(ns, 0)})
@@ -160,18 +164,24 @@ func (t *Thread) Work(ns int64) {
 
 // Spin is one turn of a loop that polls memory until another thread changes
 // it. A loop that polls without it never lets the other thread run.
+//
+//go:noinline
 func (t *Thread) Spin() {
 	t.here()
 	t.do(op{kind: kindSpin})
 }
 
 // Mark puts a note into the recording.
+//
+//go:noinline
 func (t *Thread) Mark(text string) {
 	t.here()
 	t.do(op{kind: trace.KindMark, text: text})
 }
 
 // Trap ends the launch with a trap, as a failed assertion does.
+//
+//go:noinline
 func (t *Thread) Trap(reason string) {
 	t.here()
 	t.do(op{kind: trace.KindTrap, text: reason})

@@ -21,7 +21,14 @@ type warp struct {
 	sync  barrier.Warp
 	seq   uint32
 	steps uint64
+	works uint64 // steps of Work
+
+	yielded uint32 // lanes that polled in the current step
+	order   int    // of its lanes, under pct
 }
+
+// op is the operation of the lanes that go on next.
+func (w *warp) op() *op { return &w.lanes[bits.TrailingZeros32(w.group)].op }
 
 // choose makes t's operation the warp's next, for all lanes that are at the
 // same with the same operands.
@@ -63,3 +70,6 @@ func (w *warp) nth(n int) *Thread {
 	}
 	return w.lanes[bits.TrailingZeros32(k)]
 }
+
+// all is the lanes that the warp was made of.
+func (w *warp) all() uint32 { return FullMask >> (32 - len(w.lanes)) }
