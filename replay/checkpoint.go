@@ -307,8 +307,9 @@ func (c *codec) row(w *warp, r *row) {
 	c.u8(&o.Parity)
 	c.bools(&o.Aligned, &o.NoInc)
 	has := uint32(o.Has)
-	c.u32(&has)
-	o.Has = trace.Fields(has)
+	if c.u32(&has); c.reading {
+		o.Has = trace.Fields(has)
+	}
 	for _, x := range []*uint32{&o.Lanes, &o.Bar, &o.Count, &o.Owner, &o.CTAMask, &o.Mask, &o.Line} {
 		c.u32(x)
 	}

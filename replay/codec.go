@@ -11,7 +11,8 @@ import (
 var errSection = errors.New("damaged section")
 
 // codec reads or writes a value: the same code goes through the fields in
-// both directions, so that the two cannot disagree. Numbers are varints.
+// both directions, so that the two cannot disagree. Writing only reads them:
+// workers share operations. Numbers are varints.
 type codec struct {
 	buf     []byte
 	reading bool
@@ -41,28 +42,30 @@ func (c *codec) u64(x *uint64) {
 
 func (c *codec) i64(x *int64) {
 	u := uint64(*x)<<1 ^ uint64(*x>>63)
-	c.u64(&u)
-	*x = int64(u>>1) ^ -int64(u&1)
+	if c.u64(&u); c.reading {
+		*x = int64(u>>1) ^ -int64(u&1)
+	}
+}
+
+// small is a number of few bits.
+func (c *codec) small(u, most uint64) uint64 {
+	if c.u64(&u); u > most {
+		c.fail("number too large")
+		return 0
+	}
+	return u
 }
 
 func (c *codec) u32(x *uint32) {
-	u := uint64(*x)
-	c.u64(&u)
-	if u > 1<<32-1 {
-		c.fail("number too large")
-		u = 0
+	if u := c.small(uint64(*x), 1<<32-1); c.reading {
+		*x = uint32(u)
 	}
-	*x = uint32(u)
 }
 
 func (c *codec) u8(x *uint8) {
-	u := uint64(*x)
-	c.u64(&u)
-	if u > 255 {
-		c.fail("number too large")
-		u = 0
+	if u := c.small(uint64(*x), 255); c.reading {
+		*x = uint8(u)
 	}
-	*x = uint8(u)
 }
 
 func (c *codec) bools(xs ...*bool) {
@@ -74,14 +77,17 @@ func (c *codec) bools(xs ...*bool) {
 	}
 	c.u64(&u)
 	for i, x := range xs {
-		*x = u>>i&1 != 0
+		if c.reading {
+			*x = u>>i&1 != 0
+		}
 	}
 }
 
 func (c *codec) str(x *string) {
 	b := []byte(*x)
-	c.bytes(&b)
-	*x = string(b)
+	if c.bytes(&b); c.reading {
+		*x = string(b)
+	}
 }
 
 // bytes reads without copying.
@@ -127,7 +133,7 @@ func list[T any](c *codec, xs *[]T, each func(*T)) {
 
 // as goes through a number of another type.
 func as[T ~uint8](c *codec, x *T) {
-	u := uint8(*x)
-	c.u8(&u)
-	*x = T(u)
+	if u := c.small(uint64(*x), 255); c.reading {
+		*x = T(u)
+	}
 }
