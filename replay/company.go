@@ -60,29 +60,38 @@ func (l laneSet) common(o laneSet) (common, same bool) {
 	return common, same
 }
 
+// maxLow bounds the places of which it is said that too few are expected.
+const maxLow = 64
+
 // tooLow finds the mbarriers of the scope on which more lanes arrive than they
 // expect, one for each place where they are initialised, and ties the stuck
 // ones to them: those of that place, and those at which their participants
 // wait.
 func (s *scope) tooLow(nodes []*stuck) {
+	waiting := make([]laneSet, len(nodes))
+	for i, n := range nodes {
+		waiting[i] = n.waiting()
+	}
+	places := 0
 	for _, c := range s.sortedCTAs() {
 		done := make(map[Location]bool)
 		for _, mb := range sortedMbars(c) {
-			if !mb.mixed || done[mb.init] {
+			if !mb.mixed || done[mb.init] || places == maxLow {
 				continue
 			}
 			done[mb.init] = true
+			places++
 			low, takers := s.describeLow(mb)
 			if low.Takers <= low.Expected {
 				continue
 			}
-			for _, n := range nodes {
+			for i, n := range nodes {
 				if n.mb == nil || n.Low != nil {
 					continue
 				}
 				if n.mb == mb || n.mb.ref.CTA == c.id && n.mb.init == mb.init && mb.init != (Location{}) {
 					n.Low, n.LowItself = low, true
-				} else if waits, _ := takers.common(n.waiting()); waits {
+				} else if waits, _ := takers.common(waiting[i]); waits {
 					n.Low = low
 				}
 			}

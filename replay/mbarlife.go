@@ -57,20 +57,17 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 // into what the silicon makes of them: a poll for the same parity, of an
 // object in phase 0. Who had passed has.
 func (s *scope) restart(mb *mbar) {
-	for _, c := range s.ctas {
-		for _, w := range c.warps {
-			for i := range w.strands {
-				st := &w.strands[i]
-				if st.wait != waitMbar || st.mb != mb {
-					continue
-				}
-				if mb.passed(st.phase) {
-					st.wait, st.restarted = passedMbar, true
-				} else if st.phase&1 != 0 {
-					st.wait = passedMbar
-				} else {
-					st.phase, st.parity = 0, true
-				}
+	for _, w := range s.ctas[mb.ref.CTA].warps { // others may not wait on it
+		for i := range w.strands {
+			st := &w.strands[i]
+			switch {
+			case st.wait != waitMbar || st.mb != mb:
+			case mb.passed(st.phase):
+				st.wait, st.restarted = passedMbar, true
+			case st.phase&1 != 0:
+				st.wait = passedMbar
+			default:
+				st.phase, st.parity = 0, true
 			}
 		}
 	}
