@@ -107,7 +107,7 @@ func TestEveryRuleBothWays(t *testing.T) {
 // TestGoodInAnyOrder: no schedule makes a good example break a rule.
 func TestGoodInAnyOrder(t *testing.T) {
 	for _, p := range All() {
-		for seed := range uint64(20) {
+		for seed := range uint64(10) {
 			cfg := p.Config()
 			cfg.Schedule, cfg.Seed = emu.Random, seed
 			if rep := check(t, &p, &p.Good, cfg); len(rep.Findings) > 0 {
