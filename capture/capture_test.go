@@ -52,7 +52,8 @@ func TestGalleryVerdicts(t *testing.T) {
 			if (end == trace.OutcomeHung) != (rep.Verdict == replay.Deadlock) {
 				t.Errorf("ended as %s, verdict %s", end, rep.Verdict)
 			}
-			root := slices.IndexFunc(rep.Findings, func(f replay.Finding) bool { return f.Root })
+			hangs := rep.Verdict == replay.Deadlock
+			root := slices.IndexFunc(rep.Findings, func(f replay.Finding) bool { return f.Severity == rules.Error && f.Root == hangs })
 			switch {
 			case k.Expect.Rule == "" && len(rep.Findings) > 0:
 				t.Errorf("findings: %+v", rep.Findings)
