@@ -7,8 +7,9 @@ import (
 	"btrace/trace"
 )
 
-// Fault is something that a recorder does wrong. The events that Apply is
-// given are those of a faultless recording, in the order of each warp.
+// Fault is something that a recorder does wrong. Apply is given the events of a
+// faultless recording, in the order of each warp, and returns what the
+// recorder leaves of them, in the same slice where it can.
 type Fault struct {
 	Name  string // what it is, to follow "the recorder …"
 	Cut   bool   // the recording ends before the launch does
