@@ -52,7 +52,7 @@ func (f *forge) packed(h head, packed []byte, lie func(h *head)) *forge {
 	f.b = append(append(f.b, b...), packed...)
 	h.Packed = uint32(len(packed))
 	f.seek = appendSeek(f.seek, len(b), &h)
-	if h.Type < FrameIndex {
+	if h.Type < FrameIndex || h.Type > FrameEnd {
 		f.heads, f.n = append(f.heads, b...), f.n+1
 	}
 	return f

@@ -209,3 +209,34 @@ func TestExportThatCannotWrite(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Lines may be written with blanks and escapes, and their keys in any order.
+func TestLooseLines(t *testing.T) {
+	in := " { \"kernel\" : \"a\\tb\" , \"id\" : 0 , \"type\" : \"launch\" , \"grid\" : [ 1 , 2 , 3 ] , \"x\" : [ 1 , { \"y\" : \"}\\\"\" } ] } \n\n" +
+		"\t{ \"type\" : \"event\" , \"launch\" : 0 , \"ns\" : 1 , \"cta\" : 0 , \"warp\" : 0 , \"seq\" : 0 , \"lanes\" : \"1\" , \"op\" : \"tr\\u0061p\" , \"reason\" : \"\\u00e9\" }\n"
+	r := open(t, imported(t, in, Options{}))
+	want := `{"type":"launch","id":0,"kernel":"a\tb","grid":[1,2,3],"x":[ 1 , { "y" : "}\"" } ]}` + "\n" +
+		`{"type":"event","launch":0,"ns":1,"cta":0,"warp":0,"seq":0,"lanes":"00000001","op":"trap","reason":"é"}` + "\n"
+	if got := exported(t, r, Query{}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A damaged block leaves a gap in an export, and the kept lines stay.
+func TestExportOfADamagedFile(t *testing.T) {
+	file := small(t)
+	whole := open(t, file)
+	all := exported(t, whole, Query{})
+	h := whole.blocks[1]
+	file[h.data()+2] ^= 1
+	k := whole.lines[1]
+	file[k.data()+2] ^= 1
+	r := open(t, file)
+	got := exported(t, r, Query{})
+	if n := strings.Count(all, "\n") - strings.Count(got, "\n"); n != int(h.Rows)+1 {
+		t.Errorf("%d lines are missing, want %d", n, h.Rows+1)
+	}
+	if d := r.Damage(); len(d) != 2 || !errors.Is(d[1].Err, ErrCorrupt) {
+		t.Errorf("%v", d)
+	}
+}
