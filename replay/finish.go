@@ -145,7 +145,7 @@ func (s *scope) stuckAt(w *warp, st *strand) (ref BarrierRef, ok bool) {
 			return ref, true // nobody knows what it waits for
 		}
 		if s.mayLeave(st) {
-			if s.launch.Outcome == trace.OutcomeHung && st.mb.early != nil {
+			if st.mb.early != nil {
 				return ref, true // what came before the init was lost
 			}
 			// Lapped: the phase is over, but so is the one after it, and the

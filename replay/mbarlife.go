@@ -85,9 +85,6 @@ func (m *mbar) tooEarly(r *row) {
 // lostArrivals reports operations that were recorded before the init of their
 // mbarrier, where lanes hang at it although by now all have come.
 func (s *scope) lostArrivals() {
-	if s.launch.Outcome != trace.OutcomeHung {
-		return
-	}
 	for _, c := range s.sortedCTAs() {
 		for _, w := range c.warps {
 			for i := range w.strands {
