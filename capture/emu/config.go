@@ -86,6 +86,9 @@ type Config struct {
 	// that fails, an Atomic.Load of the same again) while no lane does
 	// anything else, before the launch is given up as hung; 0 means 1,000.
 	SpinBudget uint64
+	// Progress, if there is one, is told now and then that so many more CTAs
+	// have come to their end.
+	Progress func(ctas uint64)
 }
 
 const (

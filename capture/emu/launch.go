@@ -160,6 +160,9 @@ func (l *launch) retire() {
 				m.report()
 				m.stop()
 			}
+			if l.cfg.Progress != nil {
+				l.cfg.Progress(uint64(len(m.order)))
+			}
 			m.free()
 			l.draining = append(l.draining, m)
 		default:
