@@ -4,7 +4,6 @@
 package kernels
 
 import (
-	"cmp"
 	"embed"
 	"slices"
 
@@ -66,49 +65,13 @@ func Lookup(name string) (Kernel, bool) {
 	return all[i], true
 }
 
-// Nearest lists the names that somebody may have meant by name, the best
-// guess first.
-func Nearest(name string) []string {
-	type guess struct {
-		name string
-		far  int
-	}
-	var gs []guess
-	for _, k := range All() {
-		if d := distance(name, k.Name); d <= max(2, len(k.Name)/2) {
-			gs = append(gs, guess{k.Name, d})
-		}
-	}
-	slices.SortStableFunc(gs, func(a, b guess) int { return cmp.Compare(a.far, b.far) })
+// Names lists the names of all kernels.
+func Names() []string {
 	var names []string
-	for _, g := range gs[:min(3, len(gs))] {
-		names = append(names, g.name)
+	for _, k := range All() {
+		names = append(names, k.Name)
 	}
 	return names
-}
-
-// distance is how many letters have to be added, removed or changed to make b
-// from a. To leave away the end of b costs nothing: that is how names are
-// abbreviated.
-func distance(a, b string) int {
-	const longest = 64
-	a = a[:min(len(a), longest)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return slices.Min(row)
 }
 
 //go:embed *.go

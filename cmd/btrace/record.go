@@ -11,6 +11,7 @@ import (
 	"btrace/capture"
 	"btrace/capture/emu"
 	"btrace/capture/kernels"
+	"btrace/replay/rules/similar"
 	"btrace/trace"
 	"btrace/trace/plain"
 )
@@ -191,7 +192,7 @@ func cutError(cmd *cobra.Command, k kernels.Kernel, cut error, out string) error
 func findKernel(name string) (kernels.Kernel, error) {
 	k, ok := kernels.Lookup(name)
 	if !ok {
-		return k, unknown("kernel", name, kernels.Nearest(name), "btrace kernels")
+		return k, unknown("kernel", name, similar.Names(name, kernels.Names()), "btrace kernels")
 	}
 	return k, nil
 }
