@@ -44,7 +44,6 @@ func TestLines(t *testing.T) {
 		}
 		inlined(t)
 		called(t)
-		emu.LaunchWith(context.Background(), emu.Config{}, func(*emu.Thread, int) {}, 0, nil)
 		b := emu.SharedBarrier(t, "b")
 		b.Init(1)
 		want = append(want, line(1))
