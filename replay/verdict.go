@@ -103,17 +103,18 @@ func (r *run) ending(open []*scope, explained bool, list []Finding, note func(ba
 	if lossy {
 		return
 	}
-	left := "its lanes"
+	left := "threads"
 	if len(running) > 0 {
 		left = someThreads(running, &r.launch)
 	}
-	switch {
-	case r.launch.Outcome == trace.OutcomeHung && !r.allExited():
+	switch outcome := r.launch.Outcome; {
+	case r.allExited():
+		// The launch is over: what the outcome says otherwise, the events do
+		// not bear out.
+	case outcome == trace.OutcomeHung:
 		r.found.add(diagnose.Unexplained(&r.launch, running, last))
-	case !r.launch.Sees(trace.FamilyExit), len(running) == 0 && r.seen():
-		// Every lane that was seen has exited: what the outcome says then, the
-		// events do not bear out.
-	case r.launch.Outcome != trace.OutcomeCompleted:
+	case !r.launch.Sees(trace.FamilyExit):
+	case outcome != trace.OutcomeCompleted:
 		note(rules.TraceTruncated, fmt.Sprintf("the recording ends while %s had not exited, and does not say how the launch ended", left))
 	case len(running) > 0:
 		note(rules.TraceGap, fmt.Sprintf("the launch completed, but no exit of %s was recorded", left))
@@ -130,11 +131,6 @@ func (r *run) allExited() bool {
 		}
 	}
 	return exited == r.layout.ctas*r.launch.Threads()
-}
-
-// seen reports whether any event of the launch was replayed.
-func (r *run) seen() bool {
-	return slices.ContainsFunc(r.workers, func(w *worker) bool { return len(w.scopes)+len(w.finished) > 0 })
 }
 
 // stillThere lists the lanes that have not exited, and the time of the last

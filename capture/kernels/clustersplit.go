@@ -24,7 +24,7 @@ func splitClusterSync() Kernel {
 			for i, sum := range emu.Output[int32](r, "sums") {
 				want := int32(0)
 				for round := range splitClusterRounds {
-					want += value(round, (1-i/64)*64+i%64)
+					want += value(round, (i/64^1)*64+i%64)
 				}
 				if sum != want {
 					return fmt.Errorf("thread %d of CTA %d has %d, want %d", i%64, i/64, sum, want)
@@ -37,7 +37,7 @@ func splitClusterSync() Kernel {
 
 func splitClusterSyncKernel(t *emu.Thread) {
 	n := t.Threads()
-	sums := emu.Global[int32](t, "sums", 2*n)
+	sums := emu.Global[int32](t, "sums", t.CTAs()*n)
 	me := t.CTA()*n + t.Thread()
 	for round := range splitClusterRounds {
 		// Two buffers by turns: what is read in this round is written again
