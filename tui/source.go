@@ -153,7 +153,9 @@ func readLocal(dir *os.Root, path string) ([]byte, error) {
 
 // highlight splits a file into lines and colours those of a known language.
 func highlight(name, text string) []line {
-	text = strings.ReplaceAll(text, "\t", "    ")
+	// A lone carriage return ends no line for a compiler, but would for the
+	// lexer.
+	text = strings.NewReplacer("\t", "    ", "\r\n", "\n", "\r", " ").Replace(text)
 	var lexer chroma.Lexer
 	switch filepath.Ext(name) {
 	case ".cu", ".cuh":
