@@ -98,3 +98,24 @@ func TestVerdicts(t *testing.T) {
 		})
 	}
 }
+
+// The viewer adds to a trace what it had to compute. The samples bring it, so
+// that looking at them does not change them.
+func TestSamplesBringTheirSections(t *testing.T) {
+	for _, s := range table(t) {
+		r, err := trace.Open(s.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range r.Launches() {
+			tl, err := replay.Open(context.Background(), r, l.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(replay.Prepared(tl)) > 0 {
+				t.Errorf("%s has no sections of this version: `btrace view %s --dump -` adds them", s.file, s.file)
+			}
+		}
+		r.Close()
+	}
+}
