@@ -1,5 +1,7 @@
 package emu
 
+import "math/bits"
+
 // Integer is what an Atomic may hold.
 type Integer interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64
@@ -109,6 +111,9 @@ func (a Atomic[T]) do(f func() (changed bool)) {
 // atomic has lanes do their operations, one after the other. To find again
 // what one found last time is to poll.
 func (m *machine) atomic(w *warp, lanes uint32) uint32 {
+	if w.runner != nil {
+		return m.access(w, lanes)
+	}
 	news := false
 	w.each(lanes, func(t *Thread) {
 		changed, s := t.act()
@@ -122,6 +127,25 @@ func (m *machine) atomic(w *warp, lanes uint32) uint32 {
 		}
 	})
 	if news {
+		m.progress()
+	} else {
+		m.idle++
+	}
+	return lanes
+}
+
+// access is atomic for a Program.
+func (m *machine) access(w *warp, lanes uint32) uint32 {
+	news := w.runner.Access(Warp{w}, lanes)
+	for k := lanes; k != 0; k &= k - 1 {
+		i := bits.TrailingZeros32(k)
+		if t := w.lanes[i]; news>>i&1 != 0 {
+			t.polling = false
+		} else {
+			t.poll(0)
+		}
+	}
+	if news != 0 {
 		m.progress()
 	} else {
 		m.idle++

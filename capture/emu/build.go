@@ -49,6 +49,9 @@ func (m *machine) addCTA(cl *cluster, idx trace.Dim) {
 		m: m, id: flatten(idx, m.l.cfg.Grid), idx: idx, rank: len(cl.ctas), cluster: cl,
 		named: barrier.NewNamed(n), mbars: make(map[uint64]*mbar), groups: make(map[string]*group), shared: make(map[string]any),
 	}
+	if code := m.l.code; code != nil {
+		c.program = code.CTA(Place{CTA: c.id, Index: idx, Rank: c.rank, Size: int(m.l.cfg.Cluster.Size())})
+	}
 	cl.ctas = append(cl.ctas, c)
 	cl.bar.Add(c.id, n)
 	m.ctas[c.id] = c
@@ -64,6 +67,9 @@ func (m *machine) addCTA(cl *cluster, idx trace.Dim) {
 			t.m, t.cta, t.warp, t.lane = m, c, w, j
 			t.op = op{kind: trace.KindEnter}
 			w.lanes[j] = t
+		}
+		if c.program != nil {
+			w.runner = c.program.Warp(i)
 		}
 		c.warps = append(c.warps, w)
 		m.warps = append(m.warps, w)

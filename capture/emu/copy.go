@@ -1,9 +1,9 @@
 package emu
 
 import (
-	"math/bits"
 	"unsafe"
 
+	"btrace/replay/barrier"
 	"btrace/trace"
 )
 
@@ -50,23 +50,26 @@ func elemSize[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 // bulkCopy issues a copy for each of the lanes.
 func (m *machine) bulkCopy(w *warp, lanes uint32, o *op) {
 	e := m.recordMbar(w, lanes, o)
-	e.Bytes, e.Has = o.bytes, e.Has.With(trace.FieldBytes)
+	size := int64(0)
+	if o.bytes != UnknownBytes {
+		e.Bytes, e.Has = o.bytes, e.Has.With(trace.FieldBytes)
+		size = o.bytes
+	}
 	if o.mask != 0 {
 		e.CTAMask, e.Has = o.mask, e.Has.With(trace.FieldCTAMask)
 	}
 	w.each(lanes, func(t *Thread) {
-		move, c, o := t.move, t.cta, *o
-		m.agent(later(m.now, copyLatency+o.bytes/copyRate), func() {
-			if o.mask == 0 {
-				move(m.ctas[o.owner].rank)
-				m.completeTx(o.owner, &o)
-				return
+		move, o := t.move, *o
+		to := t.cta.receivers(&o)
+		if o.bytes == UnknownBytes {
+			for _, c := range to {
+				m.object(c.id, o.addr).coming++
 			}
-			for ranks := o.mask; ranks != 0; ranks &= ranks - 1 {
-				if r := bits.TrailingZeros32(ranks); r < len(c.cluster.ctas) {
-					move(r)
-					m.completeTx(c.cluster.ctas[r].id, &o)
-				}
+		}
+		m.agent(later(m.now, copyLatency+size/copyRate), func() {
+			for _, c := range to {
+				move(c.rank)
+				m.completeTx(c.id, &o)
 			}
 		})
 	})
@@ -75,8 +78,37 @@ func (m *machine) bulkCopy(w *warp, lanes uint32, o *op) {
 func (m *machine) completeTx(cta uint32, o *op) {
 	b := m.object(cta, o.addr)
 	m.eff.Reset()
-	b.CompleteTx(o.bytes, &m.eff)
+	if o.bytes == UnknownBytes {
+		b.coming--
+		b.moved++
+		b.account(&m.eff)
+	} else {
+		b.CompleteTx(o.bytes, &m.eff)
+	}
 	m.wake(b)
+}
+
+// account completes what is outstanding, if copies of unknown size have moved
+// that much and no other is under way.
+func (b *mbar) account(eff *barrier.Effect) {
+	if b.moved > 0 && b.coming == 0 && b.Tx > 0 {
+		b.moved = 0
+		b.CompleteTx(b.Tx, eff)
+	}
+}
+
+// receivers is the CTAs that a copy of c goes to.
+func (c *cta) receivers(o *op) []*cta {
+	if o.mask == 0 {
+		return []*cta{c.m.ctas[o.owner]}
+	}
+	var to []*cta
+	for r, peer := range c.cluster.ctas {
+		if o.mask>>r&1 != 0 {
+			to = append(to, peer)
+		}
+	}
+	return to
 }
 
 // CpAsync is cp.async: it copies src to dst. The copies of a thread complete
@@ -110,7 +142,11 @@ func (m *machine) cpAsyncArrive(w *warp, lanes uint32, o *op, b *mbar) {
 	e.NoInc, e.Has = o.noInc, e.Has.With(trace.FieldNoInc)
 	w.each(lanes, func(t *Thread) {
 		b.CpAsyncIssue(o.noInc, &m.eff)
+		move := t.move
 		t.queue(func() {
+			if move != nil {
+				move(t.cta.rank)
+			}
 			m.eff.Reset()
 			b.CpAsyncDone(&m.eff)
 			if m.eff.Trap != "" {

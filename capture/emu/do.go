@@ -25,7 +25,9 @@ func (m *machine) do(w *warp, lanes uint32, o *op) (goOn uint32) {
 		return m.atomic(w, lanes)
 	case trace.KindEnter:
 		m.record(w, lanes, o.kind, o)
-		w.each(lanes, (*Thread).begin)
+		if w.runner == nil {
+			w.each(lanes, (*Thread).begin)
+		}
 		return lanes
 	case trace.KindExit:
 		return m.exit(w, lanes, o)
@@ -186,7 +188,13 @@ func (m *machine) barDone(w *warp, lanes uint32, o *op) uint32 {
 }
 
 func (m *machine) clusterBarrier(w *warp, lanes uint32, o *op) uint32 {
-	m.record(w, lanes, o.kind, o)
+	e := m.record(w, lanes, o.kind, o)
+	if o.kind != trace.KindClusterDone {
+		o.order(e)
+		if o.aligned {
+			e.Aligned, e.Has = true, e.Has.With(trace.FieldAligned)
+		}
+	}
 	m.eff.Reset()
 	switch bar := w.cta.cluster.bar; o.kind {
 	case trace.KindClusterArrive:

@@ -18,8 +18,9 @@ const residentThreads = 2048
 type launch struct {
 	cfg     Config
 	kernel  func(*Thread)
-	program string // base name of the kernel's source file
-	line    uint32 // of the kernel
+	code    Program // instead of kernel
+	program string  // base name of the kernel's source file
+	line    uint32  // of the kernel
 	globals globals
 	out     recorder
 
@@ -60,27 +61,30 @@ func source(kernel any) (file string, line int) {
 // The context and the budgets are looked at whenever a kernel calls this
 // package.
 func Launch(ctx context.Context, cfg Config, kernel func(*Thread), sink Sink) (Result, error) {
-	return run(ctx, cfg, kernel, kernel, sink)
+	return run(ctx, cfg, goKernel(kernel, kernel), sink)
 }
 
 // LaunchWith is Launch for a kernel that takes arguments: a struct of
 // scalars, and of slices that stand for buffers in global memory, which the
 // kernel may write its results to.
 func LaunchWith[A any](ctx context.Context, cfg Config, kernel func(*Thread, A), args A, sink Sink) (Result, error) {
-	return run(ctx, cfg, func(t *Thread) { kernel(t, args) }, kernel, sink)
+	return run(ctx, cfg, goKernel(func(t *Thread) { kernel(t, args) }, kernel), sink)
 }
 
-// run launches a kernel; origin is the function that it stands for.
-func run(ctx context.Context, cfg Config, kernel func(*Thread), origin any, sink Sink) (Result, error) {
+// goKernel is the launch of a kernel; origin is the function that it stands
+// for.
+func goKernel(kernel func(*Thread), origin any) *launch {
+	file, line := source(origin)
+	return &launch{kernel: kernel, program: baseName(file), line: uint32(line)}
+}
+
+// run makes a launch.
+func run(ctx context.Context, cfg Config, l *launch, sink Sink) (Result, error) {
 	cfg, err := cfg.Prepare()
 	if err != nil {
 		return Result{Outcome: trace.OutcomeUnknown}, err
 	}
-	file, line := source(origin)
-	l := &launch{
-		cfg: cfg, kernel: kernel, program: baseName(file), line: uint32(line), window: firstWindow,
-		out: recorder{sink: sink, launch: cfg.Launch},
-	}
+	l.cfg, l.window, l.out = cfg, firstWindow, recorder{sink: sink, launch: cfg.Launch}
 	if isScript(cfg.Schedule) {
 		if l.script, err = parseScript(cfg.Schedule); err != nil {
 			return Result{Outcome: trace.OutcomeUnknown}, err

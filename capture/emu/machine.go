@@ -74,6 +74,7 @@ type cta struct {
 	groups  map[string]*group
 	shared  map[string]any
 	dynamic []byte
+	program Block // of a Program
 }
 
 // cluster is a cluster of CTAs; a CTA of a launch without clusters is one of
@@ -101,7 +102,7 @@ func (m *machine) over() bool { return m.trap != "" || m.err != nil }
 // moment is when, and in which CTA, it has done so.
 func (m *machine) moment() moment { return moment{m.now, uint64(m.fault)} }
 
-// cancelEvery is how many steps may pass until a cancelled launch ends.
+// cancelEvery is how many turns may pass until a cancelled launch ends.
 const cancelEvery = 256
 
 // run lets the machine go on until the horizon, for at most so many steps.
@@ -109,8 +110,8 @@ func (m *machine) run(ctx context.Context, horizon int64, steps uint64) {
 	if !m.built {
 		m.build()
 	}
-	for end := m.steps + steps; m.steps < end && m.next() <= horizon; {
-		if m.steps%cancelEvery == 0 && ctx.Err() != nil {
+	for end, turns := m.steps+steps, 0; m.steps < end && m.next() <= horizon; turns++ {
+		if turns%cancelEvery == 0 && ctx.Err() != nil {
 			return
 		}
 		if !m.turn() {
@@ -173,7 +174,12 @@ func (m *machine) step(w *warp) {
 	case !o.silent():
 		m.progress()
 	}
-	for goOn := m.do(w, lanes, &o); goOn != 0 && !m.over(); goOn &= goOn - 1 {
+	goOn := m.do(w, lanes, &o)
+	if w.runner != nil && goOn != 0 && !m.over() {
+		m.resume(w, goOn)
+		goOn = 0
+	}
+	for ; goOn != 0 && !m.over(); goOn &= goOn - 1 {
 		m.advance(w.lanes[bits.TrailingZeros32(goOn)])
 	}
 	m.current = nil

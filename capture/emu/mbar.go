@@ -17,6 +17,9 @@ const (
 type mbar struct {
 	barrier.MBarrier
 	waiters []waiter
+	// Copies of unknown size: under way, and moved without being accounted
+	// for.
+	coming, moved int
 }
 
 // waiter is lanes that wait for a phase of that parity to be complete.
@@ -85,6 +88,7 @@ func (m *machine) mbarrier(w *warp, lanes uint32, o *op) uint32 {
 		for range n {
 			if o.kind == trace.KindMbarExpectTx {
 				b.ExpectTx(o.bytes, &m.eff)
+				b.account(&m.eff)
 			} else {
 				b.CompleteTx(o.bytes, &m.eff)
 			}
@@ -158,6 +162,7 @@ func (m *machine) arrive(w *warp, lanes uint32, o *op, b *mbar) {
 		same, phase = same|1<<i, t.token.Phase
 	}
 	m.recordArrive(w, same, o, phase)
+	b.account(&m.eff)
 }
 
 // recordMbar makes the event of an operation on an mbarrier.
@@ -167,6 +172,7 @@ func (m *machine) recordMbar(w *warp, lanes uint32, o *op) *trace.Event {
 	if o.owner != w.cta.id {
 		e.Owner, e.Has = o.owner, e.Has.With(trace.FieldOwnerCTA)
 	}
+	o.order(e)
 	return e
 }
 
@@ -183,9 +189,12 @@ func (m *machine) recordArrive(w *warp, lanes uint32, o *op, phase uint64) {
 
 func (m *machine) recordWait(w *warp, lanes uint32, o *op) *trace.Event {
 	e := m.recordMbar(w, lanes, o)
-	if o.by == byToken {
+	switch o.by {
+	case byToken:
 		e.Phase, e.Has = o.phase, e.Has.With(trace.FieldPhase)
-	} else {
+	case byWord:
+		e.Token, e.Has = o.phase, e.Has.With(trace.FieldToken)
+	default:
 		e.Parity, e.Has = o.parity, e.Has.With(trace.FieldParity)
 	}
 	return e

@@ -19,6 +19,7 @@ type by uint8
 const (
 	byParity by = iota
 	byToken
+	byWord // a token that no arrive gave; phase is its word
 )
 
 // op is an operation that a lane is at, with its operands. Lanes whose ops are
@@ -45,6 +46,7 @@ type op struct {
 	site     *site // where in the kernel it stands; nil for enter and exit
 	group    *group
 	text     string
+	sem      trace.Sem
 }
 
 // silent reports whether it is nothing that others could wait for, nor a

@@ -63,8 +63,18 @@ func (m *machine) record(w *warp, lanes uint32, kind trace.Kind, o *op) *trace.E
 		m.locate(e, m.l.program, m.l.line)
 	case o.site != nil:
 		m.locate(e, o.site.file, o.site.line)
+		if o.site.counter {
+			e.PC, e.Has = uint64(o.site.pc), e.Has.With(trace.FieldPC)
+		}
 	}
 	return e
+}
+
+// order notes the memory ordering of an operation.
+func (o *op) order(e *trace.Event) {
+	if o.sem != trace.SemNone {
+		e.Sem, e.Has = o.sem, e.Has.With(trace.FieldSem)
+	}
 }
 
 func (m *machine) locate(e *trace.Event, file string, line uint32) {

@@ -17,6 +17,7 @@ type site struct {
 	// indirect: the caller is code that the compiler made, for a deferred
 	// call or a method value; the kernel is further up.
 	indirect bool
+	counter  bool // pc is recorded
 }
 
 // here notes the line of the kernel that called an operation. It must be

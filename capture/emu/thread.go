@@ -46,6 +46,7 @@ type Thread struct {
 	lastPoll op
 	lastSeen seen
 	priority int64 // among the lanes of the warp, under pct
+	depth    int   // of calls, in a Program
 }
 
 // do is what every operation comes down to: the lane stops at it until the

@@ -12,16 +12,17 @@ const FullMask = ^uint32(0)
 // warp is up to 32 lanes that do what they can together.
 type warp struct {
 	actor
-	cta   *cta
-	index uint32
-	lanes []*Thread
-	ready uint32 // lanes that can go on with the operation that they are at
-	live  uint32 // lanes that have not exited
-	group uint32 // lanes that do the warp's next operation
-	sync  barrier.Warp
-	seq   uint32
-	steps uint64
-	works uint64 // steps of Work
+	cta    *cta
+	runner Runner // of a Program; nil for Go code
+	index  uint32
+	lanes  []*Thread
+	ready  uint32 // lanes that can go on with the operation that they are at
+	live   uint32 // lanes that have not exited
+	group  uint32 // lanes that do the warp's next operation
+	sync   barrier.Warp
+	seq    uint32
+	steps  uint64
+	works  uint64 // steps of Work
 
 	yielded uint32 // lanes that polled in the current step
 	order   int    // of its lanes, under pct
