@@ -1,0 +1,359 @@
+package arith
+
+import (
+	"math"
+	"math/bits"
+)
+
+// buildCvt makes cvt and cvt.pack: Data Movement and Conversion Instructions.
+func buildCvt(f *form) (o Op, ok bool) {
+	if f.has("pack") {
+		return buildPack(f)
+	}
+	if len(f.types) != 2 {
+		return o, false
+	}
+	dst, src := f.types[0], f.types[1]
+	switch {
+	case dst == TF32:
+		return cvtTF32(f, src)
+	case dst == E4M3x2, dst == E5M2x2, src == E4M3x2, src == E5M2x2:
+		return cvtE(f, dst, src)
+	case dst.half() != 0 && dst.Float():
+		return cvtPair(f, dst, src)
+	}
+	o = Op{Dst: dst, Src: same(src, 1)}
+	from, to := formatOf(src), formatOf(dst)
+	switch {
+	case from == nil && !scalar(src), to == nil && !scalar(dst):
+		return o, false
+	case from == nil && to == nil:
+		o.F1 = cvtInteger(dst, src, f.has("sat"))
+		return o, true
+	case from == nil:
+		r, named := f.rounded()
+		m := adjust{f: to, sat: f.has("sat"), ftz: dst == F32 && f.has("ftz")}
+		o.F1 = m.f1(cvtToFloat(to, src, r))
+		return o, named
+	case to == nil:
+		f.has("sat") // floating point is always clamped to the integer's range
+		m := adjust{f: from, ftz: src == F32 && f.has("ftz")}
+		i, named := f.roundedToInteger()
+		convert := cvtToInteger(dst, src, i)
+		o.F1 = func(a uint64) uint64 { return convert(m.in(a)) }
+		return o, named
+	}
+	return cvtFloat(f, dst, src)
+}
+
+// scalar reports whether the type is an integer that cvt converts.
+func scalar(t Type) bool { return t >= U8 && t <= S64 }
+
+// cvtInteger converts between integers: chopped or extended, or clamped to
+// the range of dst if sat.
+func cvtInteger(dst, src Type, sat bool) func(uint64) uint64 {
+	if !sat {
+		switch {
+		case dst.Bits() <= src.Bits():
+			return extender(dst)
+		case !src.Signed() || dst.Bits() == 64 || dst.Signed():
+			return extender(src)
+		}
+		narrow, wide := extender(src), extender(dst)
+		return func(a uint64) uint64 { return wide(narrow(a)) }
+	}
+	low, high := limits(dst)
+	if src.Signed() {
+		return func(a uint64) uint64 {
+			v := int64(src.extend(a))
+			switch {
+			case v < low:
+				return uint64(low)
+			case v > 0 && uint64(v) > high:
+				return high
+			}
+			return uint64(v)
+		}
+	}
+	return func(a uint64) uint64 { return min(src.extend(a), high) }
+}
+
+// limits is the range of an integer type.
+func limits(t Type) (low int64, high uint64) {
+	if t.Signed() {
+		return -1 << (t.Bits() - 1), 1<<(t.Bits()-1) - 1
+	}
+	return 0, 1<<t.Bits() - 1
+}
+
+// extender is Type.extend of one type.
+func extender(t Type) func(uint64) uint64 {
+	switch t {
+	case U8, B8:
+		return func(a uint64) uint64 { return uint64(uint8(a)) }
+	case U16, B16:
+		return func(a uint64) uint64 { return uint64(uint16(a)) }
+	case U32, B32:
+		return func(a uint64) uint64 { return uint64(uint32(a)) }
+	case S8:
+		return func(a uint64) uint64 { return uint64(int8(a)) }
+	case S16:
+		return func(a uint64) uint64 { return uint64(int16(a)) }
+	case S32:
+		return func(a uint64) uint64 { return uint64(int32(a)) }
+	}
+	return func(a uint64) uint64 { return a }
+}
+
+// cvtToFloat converts an integer to a format.
+func cvtToFloat(to *format, src Type, r rounding) func(uint64) uint64 {
+	if r == rn && to == &fmtF32 && src == S32 {
+		return func(a uint64) uint64 { return uint64(math.Float32bits(float32(int32(a)))) }
+	}
+	if r == rn && to == &fmtF32 && src == U32 {
+		return func(a uint64) uint64 { return uint64(math.Float32bits(float32(uint32(a)))) }
+	}
+	value := extender(src)
+	if src.Signed() {
+		return func(a uint64) uint64 {
+			v := int64(value(a))
+			if v < 0 {
+				return to.pack(true, -uint64(v), 0, false, r)
+			}
+			return to.pack(false, uint64(v), 0, false, r)
+		}
+	}
+	return func(a uint64) uint64 { return to.pack(false, value(a), 0, false, r) }
+}
+
+// roundedToInteger takes a mode of rounding to an integer, which is a
+// function of float64.
+func (f *form) roundedToInteger() (round func(float64) float64, ok bool) {
+	switch f.one("rni", "rzi", "rmi", "rpi") {
+	case "rni":
+		return math.RoundToEven, true
+	case "rzi":
+		return math.Trunc, true
+	case "rmi":
+		return math.Floor, true
+	case "rpi":
+		return math.Ceil, true
+	}
+	return nil, false
+}
+
+// value is the function that gives the values of a format.
+func (f *format) value() func(uint64) float64 {
+	switch f {
+	case &fmtF32:
+		return func(a uint64) float64 { return float64(f32(a)) }
+	case &fmtF64:
+		return f64
+	}
+	return f.widen
+}
+
+// cvtToInteger converts to an integer, clamped to its range.
+func cvtToInteger(dst, src Type, round func(float64) float64) func(uint64) uint64 {
+	low, high := limits(dst)
+	top := math.Ldexp(1, bits.Len64(high)) // the first value above the range
+	bottom := float64(low)
+	value := formatOf(src).value()
+	return func(a uint64) uint64 {
+		x := value(a)
+		switch x = round(x); {
+		case x != x:
+			return 0
+		case x >= top:
+			return high
+		case x < bottom:
+			return uint64(low)
+		case x >= 1<<63:
+			return uint64(x-1<<63) + 1<<63
+		}
+		return uint64(int64(x))
+	}
+}
+
+// cvtFloat converts between formats, or rounds to an integer in one.
+func cvtFloat(f *form, dst, src Type) (o Op, ok bool) {
+	from, to := formatOf(src), formatOf(dst)
+	value := from.value()
+	o = Op{Dst: dst, Src: same(src, 1)}
+	ftz := (src == F32 || dst == F32) && f.has("ftz")
+	in := adjust{f: from, ftz: ftz && src == F32}
+	out := adjust{f: to, ftz: ftz && dst == F32, sat: f.has("sat"), relu: f.has("relu")}
+	finite := f.has("satfinite")
+	if integral, named := f.roundedToInteger(); named {
+		o.F1 = func(a uint64) uint64 { return out.out(to.fromFloat64(integral(value(in.in(a))), rn)) }
+		return o, dst == src
+	}
+	r, named := f.rounded()
+	narrows := to.frac < from.frac || to.emin > from.emin
+	if !named {
+		r = rn
+	}
+	o.F1 = func(a uint64) uint64 {
+		v := to.fromFloat64(value(in.in(a)), r)
+		if finite {
+			v = to.finite(v)
+		}
+		return out.out(v)
+	}
+	if dst == src {
+		o.F1 = func(a uint64) uint64 { return out.out(in.in(src.extend(a))) }
+	}
+	return o, named == narrows
+}
+
+// fromFloat64 rounds x to the format, which may be f64 itself.
+func (f *format) fromFloat64(x float64, r rounding) uint64 {
+	if f == &fmtF64 {
+		return bits64(x)
+	}
+	return f.narrow(x, r)
+}
+
+// finite replaces infinity by the largest finite value of its sign:
+// .satfinite.
+func (f *format) finite(v uint64) uint64 {
+	if v&(f.sign-1) == f.inf {
+		return v&f.sign | f.max
+	}
+	return v
+}
+
+// cvtTF32 converts f32 to tf32, which is f32 with the lower 13 bits of the
+// fraction left out.
+func cvtTF32(f *form, src Type) (o Op, ok bool) {
+	r := f.round(rm)
+	out := adjust{f: &fmtTF32, relu: r != rna && f.has("relu")}
+	finite := f.has("satfinite")
+	o = Op{Dst: TF32, Src: same(src, 1), F1: func(a uint64) uint64 {
+		v := fmtTF32.narrow(float64(f32(a)), r)
+		if finite {
+			v = fmtTF32.finite(v)
+		}
+		return out.out(v) << 13
+	}}
+	return o, src == F32 && (r == rn || r == rz || r == rna)
+}
+
+// cvtPair converts two values of f32 to a pair of f16 or bf16; the first
+// becomes the upper half.
+func cvtPair(f *form, dst, src Type) (o Op, ok bool) {
+	to := formatOf(dst.half())
+	r, named := f.rounded()
+	out := adjust{f: to, relu: f.has("relu")}
+	finite := f.has("satfinite")
+	convert := func(a uint64) uint64 {
+		v := to.narrow(float64(f32(a)), r)
+		if finite {
+			v = to.finite(v)
+		}
+		return out.out(v)
+	}
+	o = Op{Dst: dst, Src: same(src, 2), F2: func(a, b uint64) uint64 { return convert(a)<<16 | convert(b) }}
+	return o, src == F32 && named && (r == rn || r == rz)
+}
+
+// cvtE converts to and from pairs of the formats of eight bits.
+func cvtE(f *form, dst, src Type) (o Op, ok bool) {
+	if r, named := f.rounded(); !named || r != rn {
+		return o, false
+	}
+	relu := f.has("relu")
+	if dst == F16x2 {
+		value := fmtE5M2.widen
+		if src == E4M3x2 {
+			value = widenE4M3
+		}
+		m := adjust{f: &fmtF16, relu: relu}
+		convert := func(a uint64) uint64 { return m.out(fmtF16.narrow(value(a&0xff), rn)) }
+		return Op{Dst: dst, Src: same(src, 1), F1: func(a uint64) uint64 {
+			return convert(a>>8)<<16 | convert(a)
+		}}, true
+	}
+	to := &fmtE4M3
+	if dst == E5M2x2 {
+		to = &fmtE5M2
+	}
+	convert := func(x float64) uint64 {
+		if x != x {
+			return to.nan
+		}
+		v := to.pack8(x)
+		if relu && v&to.sign != 0 {
+			return 0
+		}
+		return v
+	}
+	o = Op{Dst: dst}
+	switch src {
+	case F32:
+		o.Src = same(src, 2)
+		o.F2 = func(a, b uint64) uint64 { return convert(float64(f32(a)))<<8 | convert(float64(f32(b))) }
+	case F16x2:
+		o.Src = same(src, 1)
+		o.F1 = func(a uint64) uint64 {
+			return convert(fmtF16.widen(a>>16&0xffff))<<8 | convert(fmtF16.widen(a&0xffff))
+		}
+	default:
+		return o, false
+	}
+	return o, (dst == E4M3x2 || dst == E5M2x2) && f.has("satfinite")
+}
+
+// pack8 rounds a number to a format of eight bits, of which those too large
+// become the largest.
+func (f *format) pack8(x float64) uint64 {
+	v := f.narrow(x, rn)
+	if v&(f.sign-1) > f.max {
+		v = v&f.sign | f.max
+	}
+	return v
+}
+
+// widenE4M3 is the value of bits of e4m3, which has no infinities and one NaN.
+func widenE4M3(v uint64) float64 {
+	f := fmtE4M3
+	if v&0x7f == f.nan {
+		return math.NaN()
+	}
+	f.inf = f.sign
+	return f.widen(v)
+}
+
+// buildPack makes cvt.pack: two integers clamped to a smaller type and packed
+// into the lower bits, the second lowest, below what there is of c.
+func buildPack(f *form) (o Op, ok bool) {
+	var size int
+	var signed bool
+	switch small := f.one("u2", "s2", "u4", "s4"); {
+	case small != "":
+		size, signed = int(small[1]-'0'), small[0] == 's'
+	case len(f.types) == 0:
+		return o, false
+	default:
+		size, signed = f.types[0].Bits(), f.types[0].Signed()
+		f.types = f.types[1:]
+	}
+	low, high := int64(0), int64(1)<<size-1
+	if signed {
+		low, high = -1<<(size-1), 1<<(size-1)-1
+	}
+	mask := uint64(1)<<size - 1
+	pack := func(a, b uint64) uint64 {
+		x, y := min(max(int64(int32(a)), low), high), min(max(int64(int32(b)), low), high)
+		return uint64(x)&mask<<size | uint64(y)&mask
+	}
+	if !f.has("sat") || len(f.types) == 0 || f.types[0] != S32 {
+		return o, false
+	}
+	if size == 16 {
+		return Op{Dst: U32, Src: same(S32, 2), F2: pack}, len(f.types) == 1
+	}
+	return Op{Dst: U32, Src: []Type{S32, S32, B32}, F3: func(a, b, c uint64) uint64 {
+		return uint64(uint32(c<<(2*size) | pack(a, b)))
+	}}, size < 16 && len(f.types) == 2 && f.types[1] == B32
+}

@@ -1,0 +1,371 @@
+package arith
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// arithmetic is the sums, products and quotients of a floating-point format
+// in one rounding mode: Floating Point Instructions and Half Precision
+// Floating Point Instructions.
+type arithmetic struct {
+	add, mul, div func(a, b uint64) uint64
+	fma           func(a, b, c uint64) uint64
+	sqrt          func(a uint64) uint64
+}
+
+// arithmeticOf is the arithmetic of F16, BF16, F32 or F64.
+func arithmeticOf(t Type, r rounding) arithmetic {
+	switch {
+	case t == F32 && r == rn:
+		return arithmetic{
+			add: func(a, b uint64) uint64 { return bits32(f32(a) + f32(b)) },
+			mul: func(a, b uint64) uint64 { return bits32(f32(a) * f32(b)) },
+			div: func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) },
+			fma: func(a, b, c uint64) uint64 {
+				return bits32(float32(fmaOdd(float64(f32(a)), float64(f32(b)), float64(f32(c)))))
+			},
+			sqrt: func(a uint64) uint64 { return bits32(float32(math.Sqrt(float64(f32(a))))) },
+		}
+	case t == F64 && r == rn:
+		return arithmetic{
+			add:  func(a, b uint64) uint64 { return bits64(f64(a) + f64(b)) },
+			mul:  func(a, b uint64) uint64 { return bits64(f64(a) * f64(b)) },
+			div:  func(a, b uint64) uint64 { return bits64(f64(a) / f64(b)) },
+			fma:  func(a, b, c uint64) uint64 { return bits64(math.FMA(f64(a), f64(b), f64(c))) },
+			sqrt: func(a uint64) uint64 { return bits64(math.Sqrt(f64(a))) },
+		}
+	case t == F64:
+		return arithmetic{
+			add:  func(a, b uint64) uint64 { return bits64(add64(f64(a), f64(b), r)) },
+			mul:  func(a, b uint64) uint64 { return bits64(mul64(f64(a), f64(b), r)) },
+			div:  func(a, b uint64) uint64 { return bits64(div64(f64(a), f64(b), r)) },
+			fma:  func(a, b, c uint64) uint64 { return bits64(fma64(f64(a), f64(b), f64(c), r)) },
+			sqrt: func(a uint64) uint64 { return bits64(sqrt64(f64(a), r)) },
+		}
+	}
+	f := formatOf(t)
+	// sum is x + y, of which zeroSum decides the sign if it is zero.
+	sum := func(x, y float64) uint64 {
+		s := addOdd(x, y)
+		if s == 0 {
+			s = zeroSum(x, y, r)
+		}
+		return f.narrow(s, r)
+	}
+	return arithmetic{
+		add:  func(a, b uint64) uint64 { return sum(f.widen(a), f.widen(b)) },
+		mul:  func(a, b uint64) uint64 { return f.narrow(f.widen(a)*f.widen(b), r) },
+		div:  func(a, b uint64) uint64 { return f.narrow(divOdd(f.widen(a), f.widen(b)), r) },
+		fma:  func(a, b, c uint64) uint64 { return sum(f.widen(a)*f.widen(b), f.widen(c)) },
+		sqrt: func(a uint64) uint64 { return f.narrow(sqrtOdd(f.widen(a)), r) },
+	}
+}
+
+func f32(v uint64) float32 { return math.Float32frombits(uint32(v)) }
+func f64(v uint64) float64 { return math.Float64frombits(v) }
+
+// bits32 is the bits of a result: every NaN is the canonical one.
+func bits32(x float32) uint64 {
+	if x != x {
+		return 0x7fffffff
+	}
+	return uint64(math.Float32bits(x))
+}
+
+func bits64(x float64) uint64 {
+	if x != x {
+		return 0x7ff8000000000000
+	}
+	return math.Float64bits(x)
+}
+
+// adjust is what modifiers do to operands and results of a format.
+type adjust struct {
+	f    *format
+	ftz  bool // .ftz: subnormal operands and results become zeros of their sign
+	sat  bool // .sat: results are clamped to [0, 1], NaN becomes +0
+	relu bool // .relu: negative results become +0
+}
+
+func (m adjust) in(v uint64) uint64 {
+	if m.ftz {
+		return m.f.flush(v)
+	}
+	return v
+}
+
+func (m adjust) out(v uint64) uint64 {
+	if m.ftz {
+		v = m.f.flush(v)
+	}
+	switch {
+	case m.sat && (v&m.f.sign != 0 || m.f.isNaN(v)), m.relu && v&m.f.sign != 0:
+		return 0
+	case m.sat:
+		return min(v, m.f.one())
+	}
+	return v
+}
+
+func (m adjust) none() bool { return !m.ftz && !m.sat && !m.relu }
+
+func (m adjust) f1(f func(a uint64) uint64) func(a uint64) uint64 {
+	if m.none() {
+		return f
+	}
+	return func(a uint64) uint64 { return m.out(f(m.in(a))) }
+}
+
+func (m adjust) f2(f func(a, b uint64) uint64) func(a, b uint64) uint64 {
+	if m.none() {
+		return f
+	}
+	return func(a, b uint64) uint64 { return m.out(f(m.in(a), m.in(b))) }
+}
+
+func (m adjust) f3(f func(a, b, c uint64) uint64) func(a, b, c uint64) uint64 {
+	if m.none() {
+		return f
+	}
+	return func(a, b, c uint64) uint64 { return m.out(f(m.in(a), m.in(b), m.in(c))) }
+}
+
+// element is the type of one value of t, which is t itself unless it is
+// packed, and its format; ok if it is a floating-point type to compute in.
+func element(t Type) (elem Type, f *format, ok bool) {
+	elem = t
+	if h := t.half(); h != 0 {
+		elem = h
+	}
+	f = formatOf(elem)
+	return elem, f, f != nil
+}
+
+// buildSum makes add, sub, mul, mad and fma of any type, and what of them
+// reads or writes the carry flag.
+func buildSum(f *form) (o Op, ok bool) {
+	t := f.only()
+	elem, fm, ok := element(t)
+	if !ok {
+		if strings.HasSuffix(f.name, "c") || slices.Contains(f.mods, "cc") {
+			return buildCarry(f)
+		}
+		return buildSumInteger(f)
+	}
+	r, named := f.rounded()
+	if !named {
+		r = rn
+	}
+	if r != rn && elem != F32 && elem != F64 || !named && (f.name == "fma" || f.name == "mad") {
+		return o, false
+	}
+	n := arithmeticOf(elem, r)
+	m := adjust{f: fm}
+	if elem == F32 || elem == F16 {
+		m.ftz = f.has("ftz")
+		m.sat = f.has("sat")
+	}
+	o = Op{Dst: t, Src: same(t, 2)}
+	switch f.name {
+	case "add":
+		o.F2 = m.f2(n.add)
+	case "sub":
+		o.F2 = m.f2(func(a, b uint64) uint64 { return n.add(a, b^fm.sign) })
+	case "mul":
+		o.F2 = m.f2(n.mul)
+	case "fma", "mad":
+		if f.name == "mad" && elem != F32 && elem != F64 {
+			return o, false
+		}
+		if elem == F16 && !m.sat || elem == BF16 {
+			m.relu = f.has("relu")
+		}
+		o.Src = same(t, 3)
+		o.F3 = m.f3(n.fma)
+	default:
+		return o, false
+	}
+	if elem != t {
+		if o.F2 != nil {
+			o.F2 = halves(o.F2)
+		} else {
+			o.F3 = halves3(o.F3)
+		}
+	}
+	return o, true
+}
+
+func halves1(f func(a uint64) uint64) func(a uint64) uint64 {
+	return func(a uint64) uint64 { return f(a>>16)&0xffff<<16 | f(a)&0xffff }
+}
+
+func halves3(f func(a, b, c uint64) uint64) func(a, b, c uint64) uint64 {
+	return func(a, b, c uint64) uint64 {
+		return f(a>>16, b>>16, c>>16)&0xffff<<16 | f(a, b, c)&0xffff
+	}
+}
+
+// buildDiv makes div of any type.
+func buildDiv(f *form) (o Op, ok bool) {
+	t := f.only()
+	if t != F32 && t != F64 {
+		return buildInteger(f)
+	}
+	o = Op{Dst: t, Src: same(t, 2)}
+	m := adjust{f: formatOf(t), ftz: t == F32 && f.has("ftz")}
+	if t == F32 {
+		switch f.one("approx", "full") {
+		case "approx":
+			o.F2 = m.f2(divApprox)
+			return o, true
+		case "full":
+			o.F2 = m.f2(arithmeticOf(t, rn).div)
+			return o, true
+		}
+	}
+	r, ok := f.rounded()
+	o.F2 = m.f2(arithmeticOf(t, r).div)
+	return o, ok
+}
+
+// buildRoot makes sqrt and rcp.
+func buildRoot(f *form) (o Op, ok bool) {
+	if f.has("approx") {
+		return buildRootApprox(f)
+	}
+	t := f.only()
+	r, ok := f.rounded()
+	if !ok || t != F32 && t != F64 {
+		return o, false
+	}
+	n := arithmeticOf(t, r)
+	one := formatOf(t).one()
+	m := adjust{f: formatOf(t), ftz: t == F32 && f.has("ftz")}
+	o = Op{Dst: t, Src: same(t, 1), F1: m.f1(n.sqrt)}
+	if f.name == "rcp" {
+		o.F1 = m.f1(func(a uint64) uint64 { return n.div(one, a) })
+	}
+	return o, true
+}
+
+// buildSign makes abs and neg of any type.
+func buildSign(f *form) (o Op, ok bool) {
+	t := f.only()
+	elem, fm, ok := element(t)
+	if !ok {
+		return buildInteger(f)
+	}
+	m := adjust{f: fm, ftz: (elem == F32 || elem == F16) && f.has("ftz")}
+	change := func(a uint64) uint64 { return elem.extend(a) &^ fm.sign }
+	if f.name == "neg" {
+		change = func(a uint64) uint64 { return elem.extend(a) ^ fm.sign }
+	}
+	o = Op{Dst: t, Src: same(t, 1), F1: m.f1(change)}
+	if elem != t {
+		o.F1 = halves1(o.F1)
+	}
+	return o, true
+}
+
+// buildMinMax makes min and max of any type.
+func buildMinMax(f *form) (o Op, ok bool) {
+	t := f.only()
+	elem, fm, ok := element(t)
+	if !ok {
+		return buildMinMaxInteger(f)
+	}
+	m := adjust{f: fm, ftz: (elem == F32 || elem == F16) && f.has("ftz")}
+	p := pick{f: fm, max: f.name == "max"}
+	if elem != F64 {
+		p.nan = f.has("NaN")
+		p.xorsign = f.has("xorsign")
+		p.abs = f.has("abs")
+	}
+	o = Op{Dst: t, Src: same(t, 2), F2: m.f2(p.of)}
+	if p.abs && !p.xorsign && t == F32 {
+		return threeInput(o.F2), true
+	}
+	if elem != t {
+		o.F2 = halves(o.F2)
+	}
+	return o, p.abs == p.xorsign
+}
+
+// ThreeInput finds min and max of f32 with three sources, which have the name
+// and the modifiers of those with two (but .abs, which is always theirs). The
+// error is as Lookup's.
+func ThreeInput(op string, mods []string) (Op, error) {
+	o, err := Lookup(op, mods)
+	if err == nil && (op != "min" && op != "max" || o.Dst != F32 || slices.Contains(mods, "xorsign")) {
+		err = fmt.Errorf("%w: %s.%s has no form with three sources", ErrUnknown, op, strings.Join(mods, "."))
+	}
+	if err != nil {
+		return Op{}, err
+	}
+	if o.F2 != nil {
+		o = threeInput(o.F2)
+	}
+	return o, nil
+}
+
+func threeInput(f func(a, b uint64) uint64) Op {
+	return Op{Dst: F32, Src: same(F32, 3), F3: func(a, b, c uint64) uint64 { return f(f(a, b), c) }}
+}
+
+// pick is min or max.
+type pick struct {
+	f       *format
+	max     bool
+	nan     bool // .NaN: if either is NaN, so is the result
+	abs     bool // .abs: of the magnitudes
+	xorsign bool // .xorsign: the sign is the exclusive or of the signs
+}
+
+func (p *pick) of(a, b uint64) uint64 {
+	f := p.f
+	mask := f.sign<<1 - 1
+	a, b = a&mask, b&mask
+	sign := (a ^ b) & f.sign
+	if p.abs {
+		a, b = a&^f.sign, b&^f.sign
+	}
+	an, bn := f.isNaN(a), f.isNaN(b)
+	d := a
+	switch {
+	case an && bn, p.nan && (an || bn):
+		return f.nan
+	case an:
+		d = b
+	case bn:
+	case p.max == (f.order(a) < f.order(b)):
+		d = b
+	}
+	if p.xorsign {
+		d = d&^f.sign | sign
+	}
+	return d
+}
+
+// order maps numbers of the format to integers of the same order, in which
+// -0 is below +0.
+func (f *format) order(v uint64) uint64 {
+	if v&f.sign != 0 {
+		return f.sign - 1 - v&^f.sign
+	}
+	return v | f.sign
+}
+
+// buildCopysign makes copysign: b with the sign of a.
+func buildCopysign(f *form) (o Op, ok bool) {
+	t := f.only()
+	if t != F32 && t != F64 {
+		return o, false
+	}
+	sign := formatOf(t).sign
+	return Op{Dst: t, Src: same(t, 2), F2: func(a, b uint64) uint64 {
+		return a&sign | b&(sign-1)
+	}}, true
+}
