@@ -26,6 +26,8 @@ type Module struct {
 	AddressSize int      // of .address_size: 32 or 64
 	Decls       []Decl
 	Files       map[int]string // of .file: the source files that .loc names
+
+	functions map[string]*Function
 }
 
 // Decl is a part of a module: *Variable, *Function or *Directive.
@@ -70,8 +72,16 @@ type Variable struct {
 	Align   int    // in bytes; 0 if not given
 	Name    string
 	Range   int     // N of %r<N>; 0 for one register
-	Dims    []int64 // of an array, outermost first; -1 for []
-	Init    []Init  // initial values, flattened in memory order; nil if none
+	Dims    []int64 // of an array, outermost first; -1 for [] without initial values
+	Init    []Init  // initial values of the first elements, in memory order; nil if none
+
+	// Of a parameter that is a pointer (.ptr).
+	Pointer      bool
+	PointerSpace string // that it points to; or nothing
+	PointerAlign int    // of what it points to, in bytes; 0 if not given
+
+	// What Resolve adds.
+	Sym *Symbol // nil for a range
 }
 
 // Init is one element of an initialiser: Value, or the address of Symbol plus
@@ -81,6 +91,8 @@ type Init struct {
 	Symbol  string // variable or function; or nothing
 	Generic bool   // generic(Symbol)
 	Mask    uint64
+
+	Sym *Symbol // what Resolve found; nil without a Symbol
 }
 
 // Directive is a directive that is kept as it stands: .pragma, .section,
@@ -93,6 +105,8 @@ type Directive struct {
 	Args  []string // its tokens, without punctuation
 	// Of .callprototype.
 	Returns, Params []*Variable
+	// Of .branchtargets and .calltargets: ranges (N<4>) are written out.
+	Targets []*Name
 }
 
 // Block is statements in braces, which have a scope of their own.
@@ -113,6 +127,11 @@ type Label struct {
 type Loc struct {
 	Node
 	File, Line, Col int // File is a key of Module.Files
+
+	// Of code from a function that was inlined.
+	Function       string // the label or the section that its name is at
+	FunctionOffset int64  // of the name from there, in bytes
+	InlinedAt      *Loc   // nil if it is not inlined
 }
 
 // Instruction is one instruction, such as
@@ -173,11 +192,12 @@ type Vector struct {
 }
 
 // Address is [base+offset], [var], [imm], or for tensor copies
-// [base, {coordinates}].
+// [base, {coordinates}], for textures also [base, sampler, {coordinates}].
 type Address struct {
 	Node
 	Base        Operand // *Name, *Int
 	Offset      int64   // in bytes
+	Sampler     Operand // *Name; nil if there is none
 	Coordinates []Operand
 }
 

@@ -1,0 +1,71 @@
+package ptx
+
+import "strconv"
+
+// SpecialRegister is a predefined, read-only register (PTX ISA, "Special
+// Registers").
+type SpecialRegister struct {
+	Name   string // %tid
+	Type   string // u32, b32, u64, pred: of it or of each component
+	Vector bool   // it has the components x, y and z, and w, which is 0
+}
+
+// Special returns the special register of a name such as %tid or %envreg31;
+// not ok if there is none.
+func Special(name string) (r SpecialRegister, ok bool) {
+	scalar := func(typ string) (SpecialRegister, bool) { return SpecialRegister{name, typ, false}, true }
+	switch name {
+	case "%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid":
+		return SpecialRegister{name, "u32", true}, true
+	case "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid",
+		"%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
+		"%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi",
+		"%cluster_ctarank", "%cluster_nctarank", "%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size":
+		return scalar("u32")
+	case "%reserved_smem_offset_begin", "%reserved_smem_offset_end", "%reserved_smem_offset_cap",
+		"%reserved_smem_offset_0", "%reserved_smem_offset_1":
+		return scalar("b32")
+	case "%gridid", "%clock64", "%globaltimer", "%current_graph_exec":
+		return scalar("u64")
+	case "%is_explicit_cluster":
+		return scalar("pred")
+	}
+	switch prefix, n := number(name); {
+	case prefix == "%envreg" && n < 32:
+		return scalar("b32")
+	case prefix == "%pm" && n < 8:
+		return scalar("u32")
+	}
+	for i := range 8 {
+		if name == "%pm"+strconv.Itoa(i)+"_64" {
+			return scalar("u64")
+		}
+	}
+	return SpecialRegister{}, false
+}
+
+// number splits the decimal digits off the end of a name: 12 off %r12. Without
+// digits, with too many or with a leading zero, n is more than any range has.
+func number(name string) (prefix string, n int) {
+	i := len(name)
+	for i > 0 && isDigit(name[i-1]) {
+		i--
+	}
+	n = ordinal(name[i:])
+	if n < 0 {
+		n = maxRegisters
+	}
+	return name[:i], n
+}
+
+// ordinal returns the number of a member of a range: -1 for what is none.
+func ordinal(digits string) int {
+	if len(digits) == 0 || len(digits) > 7 || digits[0] == '0' && len(digits) > 1 {
+		return -1
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return -1
+	}
+	return n
+}
