@@ -54,18 +54,19 @@ func TestLookupUnknown(t *testing.T) {
 	for name, want := range map[string]string{
 		"bar.sync":         "no instruction bar",
 		"add":              "names no type",
+		"add.f32x2":        "names no type",
 		"add.wide.s32":     "takes no .wide",
 		"add.sat.u32":      "takes no .sat",
-		"add.rz.f16":       "does not exist for this type",
-		"add.b32":          "does not exist for this type",
-		"fma.f32":          "lacks a modifier",
-		"mul.s32":          "lacks a modifier",
-		"mul.wide.u64":     "does not exist for this type",
-		"setp.lo.s32":      "does not exist for this type",
-		"cvt.f32.f64":      "lacks a modifier",
-		"cvt.rn.f64.f32":   "does not exist for this type",
 		"add.ftz.ftz.f32":  "takes no .ftz",
-		"cvt.rn.f32.f32x2": "takes no .f32x2",
+		"add.rz.f16":       "no such form for the type",
+		"add.b32":          "no such form for the type",
+		"fma.f32":          "a modifier is missing",
+		"mul.s32":          "a modifier is missing",
+		"mul.wide.u64":     "no such form for the type",
+		"setp.lo.s32":      "no such form for the type",
+		"cvt.f32.f64":      "a modifier is missing",
+		"cvt.rn.f64.f32":   "no such form for the type",
+		"cvt.rn.f32.f32x2": "not understood: .rn .f32x2",
 	} {
 		parts := strings.Split(name, ".")
 		_, err := Lookup(parts[0], parts[1:])

@@ -70,12 +70,14 @@ func Lookup(op string, mods []string) (Op, error) {
 	}
 	full := strings.Join(append([]string{op}, mods...), ".")
 	switch {
-	case len(f.mods) > 0:
-		return Op{}, fmt.Errorf("%w: %s takes no .%s", ErrUnknown, full, f.mods[0])
+	case ok:
+		return Op{}, fmt.Errorf("%w: %s: takes no .%s", ErrUnknown, full, f.mods[0])
 	case len(f.types) == 0:
-		return Op{}, fmt.Errorf("%w: %s names no type", ErrUnknown, full)
+		return Op{}, fmt.Errorf("%w: %s: names no type that is known", ErrUnknown, full)
+	case len(f.mods) > 0:
+		return Op{}, fmt.Errorf("%w: %s: no such form; not understood: .%s", ErrUnknown, full, strings.Join(f.mods, " ."))
 	}
-	return Op{}, fmt.Errorf("%w: %s does not exist for this type or lacks a modifier", ErrUnknown, full)
+	return Op{}, fmt.Errorf("%w: %s: no such form for the type, or a modifier is missing", ErrUnknown, full)
 }
 
 // form is an instruction as it is looked up.
