@@ -179,7 +179,7 @@ func (m *machine) recordMbar(w *warp, lanes uint32, o *op) *trace.Event {
 func (m *machine) recordArrive(w *warp, lanes uint32, o *op, phase uint64) {
 	e := m.recordMbar(w, lanes, o)
 	e.Count, e.Has = o.count, e.Has.With(trace.FieldCount)
-	if o.kind == trace.KindMbarArriveExpectTx {
+	if o.kind == trace.KindMbarArriveExpectTx || o.bytes != 0 {
 		e.Bytes, e.Has = o.bytes, e.Has.With(trace.FieldBytes)
 	}
 	if o.owner == w.cta.id { // a remote arrive returns no token

@@ -97,10 +97,11 @@ type Site struct {
 }
 
 // NewSite makes the site of an instruction: its place in the source (file may
-// be the program's own; line 0 is none), and pc, which is recorded as it is
-// and orders the instructions.
-func NewSite(file string, line uint32, pc uint32) *Site {
-	return &Site{site{pc: uintptr(pc), file: file, line: line, place: uint64(pc), counter: true}}
+// be the program's own; line 0 is none), pc, which is recorded as it is, and
+// its place among the program's instructions: of lanes that are at different
+// ones, those that are furthest behind go first.
+func NewSite(file string, line, pc, place uint32) *Site {
+	return &Site{site{pc: uintptr(pc), file: file, line: line, place: uint64(place), counter: true}}
 }
 
 // LaunchProgram is Launch for a Program.

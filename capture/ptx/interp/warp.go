@@ -1,0 +1,311 @@
+package interp
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"btrace/capture/emu"
+	"btrace/trace"
+)
+
+// slice is how many instructions a warp runs until it lets others go on.
+const slice = 2048
+
+// column is a register of the 32 lanes.
+type column = [32]uint64
+
+// run is a launch of a kernel.
+type run struct {
+	k   *Kernel
+	cfg emu.Config
+	mem *memory
+	// param is the kernel's parameters, as they lie in its .param space.
+	param []byte
+	// vars is the address of every module variable in global memory.
+	vars map[string]uint64
+	// workspace is the address of what a cooperative launch gives its grid
+	// barrier.
+	workspace uint64
+	consts    []column
+	fault     faults
+}
+
+// Source is the file and line of the kernel (emu.Program).
+func (r *run) Source() (string, uint32) { return r.k.file, r.k.line }
+
+// CTA makes the state of a CTA (emu.Program).
+func (r *run) CTA(at emu.Place) emu.Block {
+	n := int(r.cfg.Block.Size())
+	b := &block{run: r, at: at, shared: make([]byte, r.k.sharedSize(r.cfg.Shared)), warps: make([]*warp, (n+31)/32)}
+	for i := range b.warps {
+		b.warps[i] = newWarp(b, i)
+	}
+	return b
+}
+
+// block is one CTA.
+type block struct {
+	*run
+	at     emu.Place
+	shared []byte // from sharedBase on
+	warps  []*warp
+}
+
+// Warp is the runner of a warp (emu.Block).
+func (b *block) Warp(i int) emu.Runner { return b.warps[i] }
+
+// warp is one warp. Every lane has a program counter of its own; lanes that
+// are at the same instruction run it together.
+type warp struct {
+	*block
+	index  int
+	handle emu.Warp
+	pc     [32]int32
+	depth  [32]int32 // of calls
+	regs   []column
+	preds  []uint32 // one bit a lane
+	carry  uint32   // the CC.CF flag
+	calls  [32][]frame
+	fp     [32]uint32 // where a lane's frame begins in its local memory
+	top    [32]uint32 // where it ends
+	local  [32][]byte // from localBase on
+	seen   [32]sight
+	copies copies
+	hint   int // segment of the last access
+
+	count   uint64 // instructions in this Run
+	pending uint32 // lanes that have yet to come to an operation
+	inside  uint32 // lanes that stopped in an instruction, and have to finish it
+	paused  uint32 // lanes that stopped before one
+	soft    uint32 // lanes inside an instruction that nobody has to end for them
+	faulted bool
+}
+
+// frame is what a call leaves behind.
+type frame struct {
+	call  *inst
+	fn    *function
+	pc    int32 // to return to
+	fp    uint32
+	top   uint32
+	saved []uint64 // registers of a function that calls itself
+	preds []bool
+}
+
+// sight is what a lane saw at a place in memory.
+type sight struct {
+	pc    int32
+	addr  uint64
+	value uint64
+}
+
+func newWarp(b *block, index int) *warp {
+	x := &warp{block: b, index: index, regs: make([]column, b.k.regs), preds: make([]uint32, b.k.preds)}
+	for i := range x.pc {
+		x.pc[i] = b.k.entry.start
+		x.top[i] = uint32(alignUp(b.k.entry.frame, 16))
+	}
+	for _, s := range b.k.specials {
+		for lane := range 32 {
+			x.regs[s.slot][lane] = s.value(x, lane)
+		}
+	}
+	return x
+}
+
+// val is a source operand: a register, or a constant of all lanes.
+func (x *warp) val(s int32) *column {
+	if s >= 0 {
+		return &x.regs[s]
+	}
+	return &x.consts[^s]
+}
+
+// pred is the lanes in which a predicate operand is true.
+func (x *warp) pred(p predicate) uint32 {
+	if p.slot < 0 {
+		return uint32(p.slot >> 31) // noPredicate: everywhere
+	}
+	if p.not {
+		return ^x.preds[p.slot]
+	}
+	return x.preds[p.slot]
+}
+
+func (x *warp) setPred(slot int32, mask, value uint32) {
+	if slot >= 0 {
+		x.preds[slot] = x.preds[slot]&^mask | value&mask
+	}
+}
+
+// Run has lanes, which are all at one place, go on until each is at an
+// operation (emu.Runner).
+func (x *warp) Run(w emu.Warp, lanes uint32) uint64 {
+	x.handle, x.count, x.pending, x.faulted = w, 0, lanes, false
+	pc := x.pc[bits.TrailingZeros32(lanes)]
+	if x.inside&lanes != 0 {
+		x.inside &^= lanes
+		x.soft &^= lanes
+		in := &x.k.code[pc]
+		if in.finish != nil {
+			in.finish(x, in, lanes)
+		}
+		x.setPC(lanes, pc+1)
+	}
+	x.paused &^= lanes
+	for first := true; x.pending != 0 && !x.faulted; first = false {
+		group := x.behind()
+		if !first && x.waitsFor(group) {
+			x.pause(group)
+			continue
+		}
+		x.step(group)
+	}
+	x.pause(x.pending)
+	return x.count
+}
+
+func (x *warp) setPC(lanes uint32, pc int32) {
+	for k := lanes; k != 0; k &= k - 1 {
+		x.pc[bits.TrailingZeros32(k)&31] = pc
+	}
+}
+
+// behind is the pending lanes that are furthest behind: deepest in calls, and
+// of those the first in the code. To let them go first brings the lanes of a
+// warp together again after a branch.
+func (x *warp) behind() (group uint32) {
+	best, deepest := int32(math.MaxInt32), int32(-1)
+	for k := x.pending; k != 0; k &= k - 1 {
+		i := bits.TrailingZeros32(k) & 31
+		switch d, pc := x.depth[i], x.pc[i]; {
+		case d > deepest || d == deepest && pc < best:
+			best, deepest, group = pc, d, 1<<i
+		case d == deepest && pc == best:
+			group |= 1 << i
+		}
+	}
+	return group
+}
+
+// waitsFor reports whether other lanes of the warp will be where group is
+// before long: they are behind it, and stopped at what ends by itself.
+func (x *warp) waitsFor(group uint32) bool {
+	g := bits.TrailingZeros32(group)
+	for k := (x.paused | x.soft) &^ group; k != 0; k &= k - 1 {
+		i := bits.TrailingZeros32(k) & 31
+		if x.depth[i] > x.depth[g] || x.depth[i] == x.depth[g] && x.pc[i] <= x.pc[g] {
+			return true
+		}
+	}
+	return false
+}
+
+// limit is the instruction at which group meets other lanes, that are pending
+// or have paused.
+func (x *warp) limit(group uint32) int32 {
+	g := bits.TrailingZeros32(group) & 31
+	at := int32(math.MaxInt32)
+	for k := (x.pending | x.paused) &^ group; k != 0; k &= k - 1 {
+		i := bits.TrailingZeros32(k) & 31
+		if x.depth[i] == x.depth[g] && x.pc[i] > x.pc[g] && x.pc[i] < at {
+			at = x.pc[i]
+		}
+	}
+	return at
+}
+
+// step runs group, which is all at one place, until its lanes part, meet
+// others or come to an operation.
+func (x *warp) step(group uint32) {
+	pc := x.pc[bits.TrailingZeros32(group)&31]
+	limit := x.limit(group)
+	code := x.k.code
+	for {
+		if x.count >= slice {
+			x.setPC(group, pc)
+			x.pause(x.pending)
+			return
+		}
+		x.count++
+		in := &code[pc]
+		m := group
+		if in.guard.slot >= 0 {
+			m &= x.pred(in.guard)
+		}
+		switch {
+		case in.do != nil:
+			if m != 0 {
+				in.do(x, in, m)
+			}
+			if x.faulted {
+				x.setPC(group, pc)
+				return
+			}
+		case in.target >= 0: // a branch
+			if m == 0 {
+				break
+			}
+			if m != group || (x.pending|x.paused)&^group != 0 {
+				x.setPC(group&^m, pc+1)
+				x.setPC(m, in.target)
+				return
+			}
+			pc = in.target - 1
+		case m != 0:
+			x.setPC(group, pc)
+			if in.stop(x, in, m) {
+				x.setPC(group&^m, pc+1)
+				return
+			}
+		}
+		if pc++; pc >= limit {
+			x.setPC(group, pc)
+			return
+		}
+	}
+}
+
+// pause stops lanes before their next instruction.
+func (x *warp) pause(lanes uint32) {
+	for k := lanes; k != 0; k &= k - 1 {
+		i := bits.TrailingZeros32(k) & 31
+		x.handle.At(i, &emu.Op{Kind: emu.OpPause, Site: x.site(i), Depth: int(x.depth[i])})
+	}
+	x.paused |= lanes
+	x.pending &^= lanes
+}
+
+// at stops a lane in the instruction that it is at.
+func (x *warp) at(lane int, o emu.Op) {
+	o.Site, o.Depth = x.site(lane), int(x.depth[lane])
+	x.handle.At(lane, &o)
+	x.inside |= 1 << lane
+	x.pending &^= 1 << lane
+	switch o.Kind {
+	case emu.OpAccess, trace.KindMbarTest:
+		x.soft |= 1 << lane
+	}
+}
+
+// all stops lanes in the instruction that they are at, with the same operands.
+func (x *warp) all(lanes uint32, o emu.Op) {
+	for k := lanes; k != 0; k &= k - 1 {
+		x.at(bits.TrailingZeros32(k)&31, o)
+	}
+}
+
+func (x *warp) site(lane int) *emu.Site { return x.k.code[x.pc[lane]].site }
+
+// trap ends the launch at an instruction of lane. The reason becomes the
+// launch's outcome, detail is for people.
+func (x *warp) trap(in *inst, lane int, reason, detail string) {
+	if x.faulted {
+		return
+	}
+	x.faulted = true
+	x.pc[lane] = in.index
+	x.fault.add(x.handle.Now()+int64(x.count), x.block.at.CTA, fmt.Sprintf("%s: %s, by cta %d warp %d lane %d", in.place(x.k), detail, x.block.at.CTA, x.index, lane))
+	x.at(lane, emu.Op{Kind: trace.KindTrap, Text: reason})
+}
