@@ -88,6 +88,8 @@ func (l *lowering) lower() error {
 		l.in.a = l.constant(0)
 		l.in.do = copyColumn
 		return nil
+	case "mma", "ldmatrix", "stmatrix", "movmatrix":
+		return l.matrix()
 	case "wgmma", "tcgen05", "tensormap":
 		return l.opaqueOp()
 	case "setp":

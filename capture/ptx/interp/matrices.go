@@ -1,0 +1,179 @@
+package interp
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"btrace/capture/ptx"
+	"btrace/capture/ptx/arith"
+	"btrace/capture/ptx/matrix"
+)
+
+// The matrix instructions work on fragments that the lanes of a warp hold
+// together (PTX ISA, "Warp Level Matrix Instructions"). All lanes have to
+// execute them; what those that do not would contribute is whatever their
+// registers hold.
+
+// matrix is mma, ldmatrix, stmatrix and movmatrix.
+func (l *lowering) matrix() error {
+	switch l.i.Op {
+	case "mma":
+		return l.mma()
+	case "movmatrix":
+		mov, err := matrix.LookupMovMatrix(l.i.Mods)
+		if err != nil {
+			return err
+		}
+		l.in.dst, l.in.a = l.dst(0), l.src(1, arith.B32)
+		l.in.do = func(x *warp, in *inst, m uint32) {
+			var d column
+			mov.Do(&d, x.val(in.a))
+			x.keep(in.dst, &d, m)
+		}
+		return l.want(2)
+	case "ldmatrix":
+		return l.loadMatrix()
+	}
+	return l.storeMatrix()
+}
+
+// fragment is the registers of an operand.
+func (l *lowering) fragment(o ptx.Operand, n int, one func(ptx.Operand) int32) ([]int32, error) {
+	elems := []ptx.Operand{o}
+	if v, ok := o.(*ptx.Vector); ok {
+		elems = v.Elems
+	}
+	if len(elems) != n {
+		return nil, fmt.Errorf("a fragment of %d registers: it takes %d", len(elems), n)
+	}
+	var regs []int32
+	for _, e := range elems {
+		regs = append(regs, one(e))
+	}
+	return regs, nil
+}
+
+func (l *lowering) anySrc(o ptx.Operand) int32 {
+	if f, ok := o.(*ptx.Float); ok && !f.Single {
+		return l.srcOf(o, arith.F64)
+	}
+	return l.srcOf(o, arith.B32)
+}
+
+// columns is the registers themselves.
+func (x *warp) columns(regs []int32) []*column {
+	cs := make([]*column, len(regs))
+	for i, r := range regs {
+		cs[i] = x.val(r)
+	}
+	return cs
+}
+
+// keep writes the result of lanes.
+func (x *warp) keep(dst int32, v *column, m uint32) {
+	d := &x.regs[dst]
+	for ; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros32(m) & 31
+		d[i] = v[i]
+	}
+}
+
+func (l *lowering) mma() error {
+	if l.has("sp") || l.has("sp::ordered_metadata") {
+		return errors.New("sparse matrices are not supported")
+	}
+	mma, err := matrix.LookupMma(l.i.Mods)
+	if err != nil {
+		return err
+	}
+	if err := l.want(4); err != nil {
+		return err
+	}
+	d, err := l.fragment(l.operand(0), mma.D, l.dstOf)
+	if err != nil {
+		return err
+	}
+	var abc [3][]int32
+	for n, size := range []int{mma.A, mma.B, mma.C} {
+		if abc[n], err = l.fragment(l.operand(1+n), size, l.anySrc); err != nil {
+			return err
+		}
+	}
+	l.in.do = func(x *warp, _ *inst, m uint32) {
+		out := make([]column, len(d))
+		to := make([]*column, len(d))
+		for i := range out {
+			to[i] = &out[i]
+		}
+		mma.Do(to, x.columns(abc[0]), x.columns(abc[1]), x.columns(abc[2]))
+		for i, r := range d {
+			x.keep(r, &out[i], m)
+		}
+	}
+	return nil
+}
+
+// rows is the rows of a matrix in shared memory, at the addresses of the
+// first n lanes.
+func (x *warp) rows(in *inst, n int, writes bool) [][]byte {
+	rows := make([][]byte, n)
+	for i := range rows {
+		if rows[i] = x.reach(in, i, in.mem.space, x.address(&in.mem, i), 16, writes); rows[i] == nil {
+			return nil
+		}
+	}
+	return rows
+}
+
+func (l *lowering) loadMatrix() error {
+	ld, err := matrix.LookupLdMatrix(l.i.Mods)
+	if err != nil {
+		return err
+	}
+	if err := l.want(2); err != nil {
+		return err
+	}
+	d, err := l.fragment(l.operand(0), ld.N, l.dstOf)
+	if err != nil {
+		return err
+	}
+	l.in.mem = l.address(l.operand(1), l.spaceOf())
+	l.in.do = func(x *warp, in *inst, m uint32) {
+		rows := x.rows(in, ld.Rows(), false)
+		if rows == nil {
+			return
+		}
+		out := make([]column, len(d))
+		to := make([]*column, len(d))
+		for i := range out {
+			to[i] = &out[i]
+		}
+		ld.Load(rows, to)
+		for i, r := range d {
+			x.keep(r, &out[i], m)
+		}
+	}
+	return nil
+}
+
+func (l *lowering) storeMatrix() error {
+	st, err := matrix.LookupStMatrix(l.i.Mods)
+	if err != nil {
+		return err
+	}
+	if err := l.want(2); err != nil {
+		return err
+	}
+	from, err := l.fragment(l.operand(1), st.N, l.anySrc)
+	if err != nil {
+		return err
+	}
+	l.in.mem = l.address(l.operand(0), l.spaceOf())
+	l.in.do = func(x *warp, in *inst, _ uint32) {
+		if rows := x.rows(in, st.Rows(), true); rows != nil {
+			st.Store(rows, x.columns(from))
+		}
+	}
+	return nil
+}
