@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,8 +20,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Pos.Line, e.Pos.Col, e.Msg)
 }
 
-// Errors are the first errors of a file, at most ten, in the order of the
-// file. It is what Parse and Resolve return if they fail.
+// Errors are errors of a file, at most ten, in the order of the file. It is
+// what Parse and Resolve return if they fail.
 type Errors []*SyntaxError
 
 // Error gives a line to each.
@@ -44,10 +45,12 @@ func (e Errors) Unwrap() []error {
 	return errs
 }
 
-// err returns the errors as an error: nil if there are none.
+// err returns the errors as an error, in the order of the file: nil if there
+// are none.
 func (e Errors) err() error {
 	if len(e) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(e, func(a, b *SyntaxError) int { return a.Pos.Offset - b.Pos.Offset })
 	return e
 }

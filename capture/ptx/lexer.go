@@ -292,7 +292,11 @@ func (l *lexer) punct(c byte) {
 		l.pos = len(l.src)
 	default:
 		r, n := utf8.DecodeRuneInString(l.src[l.pos:])
-		l.errorf(start, "unexpected character %q", r)
+		if r == utf8.RuneError {
+			l.errorf(start, "unexpected byte 0x%02x", c)
+		} else {
+			l.errorf(start, "unexpected character %q", r)
+		}
 		l.pos += n
 	}
 }

@@ -26,6 +26,7 @@ type parser struct {
 	t     *Token // &toks[i], or the substitute
 	bad   *Token // the substitute: not nil after an error
 	errs  Errors
+	ended bool // the end of the file inside of a block is reported
 	depth int
 	grown int // of maxGrowth
 	regs  int // of maxRegisters, in this function
@@ -39,22 +40,21 @@ type parser struct {
 }
 
 // Parse parses a PTX source file; file is its name, for messages. It reads
-// all of the syntax of PTX ISA 1.4 to 9.0 that compilers write, and believes
-// neither that instructions exist nor that names are declared: that is for
-// Resolve and for who uses the module. The error is an Errors.
+// the syntax of PTX ISA 3.0 to 9.0. Whether names are declared is for Resolve,
+// whether instructions exist for who uses the module. The error is an Errors.
 //
 // The tree and the time are linear in the size of the source: what a few
 // bytes can ask for (ranges, sizes, nesting) is bounded.
 func Parse(file string, src []byte) (*Module, error) {
 	toks, errs := lex(file, string(src))
-	if len(errs) > 0 {
-		return nil, errs
+	if err := errs.err(); err != nil {
+		return nil, err
 	}
 	m := &Module{File: file, Tokens: toks, AddressSize: 32, Files: map[int]string{}}
 	p := &parser{m: m, toks: toks, t: &toks[0]}
 	p.module()
-	if len(p.errs) > 0 {
-		return nil, p.errs
+	if err := p.errs.err(); err != nil {
+		return nil, err
 	}
 	m.index()
 	return m, nil
@@ -95,11 +95,19 @@ func (p *parser) accept(text string) bool {
 	return true
 }
 
-// expect skips a piece of punctuation; after says where it should be.
+// expect skips a piece of punctuation; after says where it should be. What is
+// missing at the end of a line is reported there.
 func (p *parser) expect(text, after string) {
-	if !p.accept(text) {
-		p.want(text + after)
+	if p.accept(text) {
+		return
 	}
+	at := p.t.Pos
+	if last := &p.toks[p.last()]; last.Pos.Line < at.Line {
+		at = last.Pos
+		at.Offset += len(last.Text)
+		at.Col += len(last.Text)
+	}
+	p.failf(at, "expected %s%s, found %s", text, after, p.found())
 }
 
 // isDirective says whether the present token is the directive .name.
@@ -134,7 +142,7 @@ func (p *parser) integer(what string, most uint64) uint64 {
 	}
 	v, ok := parseInt(p.t.Text)
 	if !ok || v > most {
-		p.failf(p.t.Pos, "expected %s of at most %d, found %s", what, most, p.found())
+		p.failf(p.t.Pos, "expected %s, at most %d, found %s", what, most, p.found())
 		return 0
 	}
 	p.next()
@@ -233,8 +241,9 @@ func (p *parser) module() {
 	}
 }
 
-// skipDecl skips to the next declaration: what follows a ; or the block that
-// ends, or a directive at the begin of a line that only a module has.
+// skipDecl skips to the next declaration: what follows a ; or the brace that
+// ends a function, or a directive at the begin of a line that only a module
+// has.
 func (p *parser) skipDecl() {
 	for depth := 0; p.t.Kind != TokenEOF; {
 		switch {
@@ -243,7 +252,8 @@ func (p *parser) skipDecl() {
 		case p.is("{"):
 			depth++
 		case p.is("}"):
-			if depth--; depth <= 0 {
+			depth = max(depth-1, 0)
+			if next := p.peek(1).Text; depth == 0 && next != ";" && next != "," && next != "}" {
 				p.next()
 				return
 			}
@@ -437,13 +447,21 @@ func (p *parser) pragma() *Directive {
 	return d
 }
 
-// index finds the functions by name: the one with a body, if there is one.
+// index finds the functions by name: the one with a body, if there is one, or
+// the one that an .alias stands for.
 func (m *Module) index() {
 	m.functions = map[string]*Function{}
 	for _, d := range m.Decls {
 		if f, ok := d.(*Function); ok {
 			if old := m.functions[f.Name]; old == nil || old.Body == nil {
 				m.functions[f.Name] = f
+			}
+		}
+	}
+	for _, d := range m.Decls {
+		if a, ok := d.(*Directive); ok && a.Name == "alias" {
+			if f := m.functions[a.Args[1]]; f != nil {
+				m.functions[a.Args[0]] = f
 			}
 		}
 	}

@@ -17,7 +17,10 @@ func (p *parser) block() *Block {
 			break
 		}
 		if p.t.Kind == TokenEOF {
-			p.failf(p.t.Pos, "expected } for the { of line %d, found end of file", b.Pos.Line)
+			if !p.ended {
+				p.failf(p.t.Pos, "expected } for the { of line %d, found end of file", b.Pos.Line)
+			}
+			p.ended = true
 			return b
 		}
 		b.Statements = p.statement(b.Statements)

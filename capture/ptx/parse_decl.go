@@ -124,13 +124,12 @@ func (p *parser) attribute() {
 func (p *parser) params() []*Variable {
 	p.next()
 	var params []*Variable
-	for !p.is(")") {
+	for first := true; first && !p.is(")") || p.accept(","); first = false {
 		if !p.isDirective("param") && !p.isDirective("reg") {
 			p.want(".param or .reg")
 			return nil
 		}
-		v, at := &Variable{}, p.t.Pos
-		first := p.i
+		v, at, begin := &Variable{}, p.t.Pos, p.i
 		p.typ(v)
 		if p.bad != nil {
 			return nil
@@ -139,11 +138,8 @@ func (p *parser) params() []*Variable {
 		if v.Range > 0 {
 			p.failf(at, "a parameter is one name, not a range")
 		}
-		v.Node = p.from(first)
+		v.Node = p.from(begin)
 		params = append(params, v)
-		if !p.accept(",") {
-			break
-		}
 	}
 	p.expect(")", " after the parameters")
 	return params
@@ -241,7 +237,7 @@ func (p *parser) declarator(v *Variable) {
 	v.Name = p.ident("a name to declare")
 	if p.accept("<") {
 		at := p.t.Pos
-		v.Range = int(p.integer("how many registers the range has", maxRegisters))
+		v.Range = int(p.integer("a number of registers", maxRegisters))
 		p.expect(">", " after the size of the range")
 		if p.bad == nil && v.Range == 0 {
 			p.failf(at, "the range %s<0> is empty", v.Name)
@@ -325,7 +321,7 @@ func (p *parser) targets(d *Directive) {
 	for {
 		n := p.name("a target")
 		if at := p.t.Pos; p.accept("<") {
-			count := int(p.integer("how many labels the range has", maxGrowth))
+			count := int(p.integer("a number of labels", maxGrowth))
 			p.expect(">", " after the size of the range")
 			if p.bad == nil && p.grow(at, count) {
 				for i := range count {

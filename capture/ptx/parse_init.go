@@ -75,7 +75,7 @@ func (in *initializer) list(level int) {
 	} else if in.dims[level] >= 0 {
 		end = start + in.size[level]
 	}
-	for !in.is("}") {
+	for first := true; first && !in.is("}") || in.accept(","); first = false {
 		at := in.t.Pos
 		if in.pos >= end && in.bad == nil {
 			in.failf(at, "%s has more initial values than elements", in.v.Name)
@@ -90,9 +90,6 @@ func (in *initializer) list(level int) {
 			in.pos = row + in.size[level+1]
 		} else {
 			in.value()
-		}
-		if !in.accept(",") {
-			break
 		}
 	}
 	in.expect("}", " at the end of the initial values")

@@ -18,12 +18,10 @@ func (p *parser) instruction() *Instruction {
 		p.next()
 	}
 	n.Mods = p.mods.take(base)
-	if p.accept(";") {
-		n.Node = p.from(first)
-		return n
+	if !p.is(";") && !p.is("}") && p.t.Kind != TokenEOF {
+		n.Operands = p.operands(n.Op == "call")
 	}
-	n.Operands = p.operands(n.Op == "call")
-	p.expect(";", " after the operands")
+	p.expect(";", " after the instruction")
 	n.Node = p.from(first)
 	return n
 }
