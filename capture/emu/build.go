@@ -65,7 +65,7 @@ func (m *machine) addCTA(cl *cluster, idx trace.Dim) {
 		for j := range w.lanes {
 			t := &lanes[32*i+j]
 			t.m, t.cta, t.warp, t.lane = m, c, w, j
-			t.op = op{kind: trace.KindEnter}
+			t.set(op{kind: trace.KindEnter})
 			w.lanes[j] = t
 		}
 		if c.program != nil {

@@ -60,12 +60,18 @@ func (w *warp) each(lanes uint32, f func(*Thread)) {
 
 // then makes kind, with the same operands, the operation that lanes are at.
 func (w *warp) then(lanes uint32, kind trace.Kind) {
+	if w.runner != nil {
+		next := *w.op()
+		next.kind = kind
+		w.each(lanes, func(t *Thread) { t.op = &next })
+		return
+	}
 	w.each(lanes, func(t *Thread) { t.op.kind = kind })
 }
 
 func (m *machine) work(w *warp, lanes uint32, o *op) uint32 {
+	w.then(lanes, kindResume)
 	w.each(lanes, func(t *Thread) {
-		t.op.kind = kindResume
 		t.due = later(m.now, o.ns)
 		t.since = m.steps
 	})
@@ -172,7 +178,7 @@ func redOf(k barrier.NamedKind) trace.Red {
 func (m *machine) settleNamed(c *cta) {
 	for _, r := range m.eff.Released {
 		w := c.warps[r.Warp]
-		w.each(r.Lanes, func(t *Thread) { t.op.result = r.Result })
+		w.each(r.Lanes, func(t *Thread) { t.result = r.Result })
 		m.release(w, r.Lanes)
 	}
 }
@@ -181,9 +187,8 @@ func (m *machine) barDone(w *warp, lanes uint32, o *op) uint32 {
 	e := m.record(w, lanes, o.kind, o)
 	e.Bar, e.Has = o.bar, e.Has.With(trace.FieldBar)
 	if redOf(o.named) != trace.RedNone {
-		e.Result, e.Has = o.result, e.Has.With(trace.FieldResult)
+		e.Result, e.Has = w.lanes[bits.TrailingZeros32(lanes)].result, e.Has.With(trace.FieldResult)
 	}
-	w.each(lanes, func(t *Thread) { t.result = o.result })
 	return lanes
 }
 

@@ -203,7 +203,7 @@ func (m *machine) advance(t *Thread) {
 		return
 	}
 	if !more {
-		t.op = op{kind: trace.KindExit}
+		t.set(op{kind: trace.KindExit})
 	}
 	t.place = t.op.place()
 	t.since = m.steps

@@ -34,7 +34,6 @@ type op struct {
 	function bool // mbar.init of a barrier with a completion function
 	try      bool // mbar.test: try_wait
 	global   bool // an Atomic that other machines use
-	result   uint32
 	bar      uint32
 	count    uint32
 	owner    uint32 // CTA that owns the mbarrier

@@ -71,7 +71,6 @@ type Op struct {
 	Count   uint32
 	Aligned bool
 	Red     trace.Red
-	Pred    bool   // of a reduction; may differ among lanes
 	Owner   uint32 // linear index of the CTA that owns the mbarrier
 	Addr    uint64 // of the mbarrier, in the owner's shared memory
 	Bytes   int64  // or UnknownBytes
@@ -127,30 +126,34 @@ func (w Warp) CTAOf(rank int) uint32 { return w.w.cta.cluster.ctas[rank].id }
 // Live is the lanes that have not exited.
 func (w Warp) Live() uint32 { return w.w.live }
 
-// At says which operation a lane has come to.
-func (w Warp) At(lane int, o *Op) {
-	t := w.w.lanes[lane]
-	t.op = op{
+// At says which operation lanes have come to, all to the same. preds is the
+// lanes whose predicate, of a reduction, is true.
+func (w Warp) At(lanes uint32, o *Op, preds uint32) {
+	p := &op{
 		kind: o.Kind, aligned: o.Aligned, noInc: o.NoInc, try: o.Try, global: o.Global, bar: o.Bar, count: o.Count,
 		owner: o.Owner, mask: o.Mask, addr: o.Addr, bytes: o.Bytes, ns: o.Nanos, sem: o.Sem, text: o.Text, parity: o.Parity & 1,
 	}
 	if o.Site != nil {
-		t.op.site = &o.Site.s
+		p.site = &o.Site.s
 	}
 	switch o.Kind {
 	case trace.KindBarSync:
-		t.op.named = barrier.NamedSync
+		p.named = barrier.NamedSync
 	case trace.KindBarRed:
-		t.op.named = namedRed(o.Red)
+		p.named = namedRed(o.Red)
 	}
 	if o.ByToken {
-		t.op.by, t.op.phase, t.op.parity = byToken, tokenPhase(o.Token), barrier.WordParity(o.Token)
-		if uint8(t.op.phase&1) != t.op.parity { // no token of ours
-			t.op.by, t.op.phase = byWord, o.Token
+		p.by, p.phase, p.parity = byToken, tokenPhase(o.Token), barrier.WordParity(o.Token)
+		if uint8(p.phase&1) != p.parity { // no token of ours
+			p.by, p.phase = byWord, o.Token
 		}
 	}
-	t.pred, t.move = o.Pred, o.Move
-	t.depth = o.Depth
+	for k := lanes; k != 0; k &= k - 1 {
+		i := bits.TrailingZeros32(k) & 31
+		t := w.w.lanes[i]
+		t.op, t.result = p, 0
+		t.pred, t.move, t.depth = preds>>i&1 != 0, o.Move, o.Depth
+	}
 }
 
 // Result is what a lane's bar.red gave.
@@ -188,14 +191,10 @@ func (m *machine) resume(w *warp, lanes uint32) {
 	m.fault = w.cta.id
 	spent := w.runner.Run(Warp{w}, lanes)
 	m.steps += spent
+	due := m.now + latency + int64(spent)
 	for k := lanes; k != 0; k &= k - 1 {
-		t := w.lanes[bits.TrailingZeros32(k)]
-		t.place = t.op.place()
-		if t.op.kind != trace.KindExit {
-			t.place = min(t.place, 1<<32-1) | uint64(^uint32(t.depth))<<32
-		}
-		t.since = m.steps
-		t.due = m.now + latency + int64(spent) + t.delay
-		t.delay = 0
+		t := w.lanes[bits.TrailingZeros32(k)&31]
+		t.place = t.op.site.place | uint64(^uint32(t.depth))<<32
+		t.since, t.due, t.delay = m.steps, due+t.delay, 0
 	}
 }

@@ -112,7 +112,7 @@ func (m *machine) stuckAt(w *warp, lanes uint32) Stuck {
 		s.File, s.Line = at.file, at.line
 	}
 	for ; lanes != 0; lanes &= lanes - 1 {
-		if i := bits.TrailingZeros32(lanes); w.lanes[i].op == t.op {
+		if i := bits.TrailingZeros32(lanes); same(w.lanes[i], t) {
 			s.Lanes |= 1 << i
 		}
 	}

@@ -24,7 +24,8 @@ type Thread struct {
 	yield func(struct{}) bool
 	err   error
 
-	op    op     // what it is at
+	op    *op    // what it is at; lanes that are at the same may share it
+	room  op     // room for one that is not shared
 	place uint64 // of that in the source
 	since uint64 // step at which it came there
 	due   int64  // not before this time
@@ -35,8 +36,8 @@ type Thread struct {
 	pred      bool
 	token     barrier.Token
 	answer    bool
-	result    uint32
-	completes bool // it has to run the completion function
+	result    uint32 // of the reduction that it is to come out of
+	completes bool   // it has to run the completion function
 	move      func(rank int)
 	act       func() (changed bool, s seen) // of an Atomic
 	copies    []func()                      // asynchronous copies of its own, and arrivals on them
@@ -59,11 +60,14 @@ func (t *Thread) do(o op) {
 		t.own(o.name())
 	}
 	o.site = t.site
-	t.op = o
+	t.set(o)
 	if !t.yield(struct{}{}) {
 		runtime.Goexit()
 	}
 }
+
+// set makes o the operation that the lane is at.
+func (t *Thread) set(o op) { t.room, t.op, t.result = o, &t.room, 0 }
 
 // own panics unless it is t's own code that runs.
 func (t *Thread) own(what string) {

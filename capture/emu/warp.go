@@ -29,7 +29,7 @@ type warp struct {
 }
 
 // op is the operation of the lanes that go on next.
-func (w *warp) op() *op { return &w.lanes[bits.TrailingZeros32(w.group)].op }
+func (w *warp) op() *op { return w.lanes[bits.TrailingZeros32(w.group)].op }
 
 // choose makes t's operation the warp's next, for all lanes that are at the
 // same with the same operands.
@@ -37,11 +37,16 @@ func (w *warp) choose(t *Thread) {
 	w.group, w.due = 0, 0
 	for k := w.ready; k != 0; k &= k - 1 {
 		i := bits.TrailingZeros32(k)
-		if u := w.lanes[i]; u == t || u.op == t.op {
+		if u := w.lanes[i]; same(u, t) {
 			w.group |= 1 << i
 			w.due = max(w.due, u.due)
 		}
 	}
+}
+
+// same reports whether lanes are at the same operation.
+func same(t, u *Thread) bool {
+	return (t.op == u.op || *t.op == *u.op) && t.result == u.result
 }
 
 // behind is the ready lane that is furthest behind in the source.

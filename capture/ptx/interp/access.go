@@ -375,6 +375,7 @@ func (x *warp) put(a *access, lane int, b []byte) {
 // order.
 func stopAccess(x *warp, in *inst, m uint32) bool {
 	a := &in.mem
+	var global uint32 // lanes
 	for k := m; k != 0; k &= k - 1 {
 		i := bits.TrailingZeros32(k) & 31
 		addr := x.address(a, i)
@@ -385,7 +386,13 @@ func stopAccess(x *warp, in *inst, m uint32) bool {
 		if sp == generic {
 			sp, _ = window(addr)
 		}
-		x.at(i, emu.Op{Kind: emu.OpAccess, Global: sp == global})
+		global |= bit(sp != shared) << i
+	}
+	if m&global != 0 {
+		x.stopAt(m&global, &emu.Op{Kind: emu.OpAccess, Global: true}, 0)
+	}
+	if m&^global != 0 {
+		x.stopAt(m&^global, &emu.Op{Kind: emu.OpAccess}, 0)
 	}
 	return true
 }

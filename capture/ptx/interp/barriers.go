@@ -62,12 +62,11 @@ func (l *lowering) barrier() error {
 	}
 	in.stop = func(x *warp, in *inst, m uint32) bool {
 		ids, counts, preds := x.val(in.a), x.val(in.b), x.pred(with)
-		o := o
-		for k := m; k != 0; k &= k - 1 {
-			i := bits.TrailingZeros32(k) & 31
-			o.Bar, o.Count, o.Pred = uint32(ids[i]), uint32(counts[i]), preds>>i&1 != 0
-			x.at(i, o)
-		}
+		x.parts(m, func(i int, lanes uint32) {
+			o := o
+			o.Bar, o.Count = uint32(ids[i]), uint32(counts[i])
+			x.stopAt(lanes, &o, preds)
+		}, in.a, in.b)
 		return true
 	}
 	if o.Kind == trace.KindBarRed {
@@ -89,10 +88,9 @@ func (l *lowering) syncwarp() error {
 	l.in.a = l.src(0, u32)
 	l.in.stop = func(x *warp, in *inst, m uint32) bool {
 		masks := x.val(in.a)
-		for k := m; k != 0; k &= k - 1 {
-			i := bits.TrailingZeros32(k) & 31
-			x.at(i, emu.Op{Kind: trace.KindSyncwarp, Mask: uint32(masks[i])})
-		}
+		x.parts(m, func(i int, lanes uint32) {
+			x.stopAt(lanes, &emu.Op{Kind: trace.KindSyncwarp, Mask: uint32(masks[i])}, 0)
+		}, in.a)
 		return true
 	}
 	return nil
@@ -125,7 +123,11 @@ func (l *lowering) clusterBarrier() error {
 	default:
 		return errUnknown
 	}
-	l.in.stop = func(x *warp, _ *inst, m uint32) bool { x.all(m, o); return true }
+	l.in.stop = func(x *warp, _ *inst, m uint32) bool {
+		o := o
+		x.stopAt(m, &o, 0)
+		return true
+	}
 	return l.want(0)
 }
 
@@ -180,17 +182,16 @@ func (l *lowering) mbarrier() error {
 }
 
 // onMbarriers stops lanes at an operation on the mbarriers at their
-// addresses.
+// addresses. operands fills in what the operand b says.
 func (x *warp) onMbarriers(in *inst, m uint32, o emu.Op, operands func(lane int, o *emu.Op)) {
-	for k := m; k != 0; k &= k - 1 {
-		i := bits.TrailingZeros32(k) & 31
+	x.parts(m, func(i int, lanes uint32) {
 		o := o
 		if !x.mbarrierAt(in, i, in.mem.space, x.address(&in.mem, i), &o) {
 			return
 		}
 		operands(i, &o)
-		x.at(i, o)
-	}
+		x.stopAt(lanes, &o, 0)
+	}, in.mem.base, in.b)
 }
 
 // mbarrierAt finds the mbarrier at an address: its CTA, and its place there.

@@ -260,11 +260,12 @@ func (x *warp) pass(lane int, fn *function, p *ptx.Variable, from []byte) {
 
 // leave is ret: back to the caller, or the end of the kernel.
 func leave(x *warp, in *inst, m uint32) bool {
+	var gone uint32
 	for k := m; k != 0; k &= k - 1 {
 		i := bits.TrailingZeros32(k) & 31
 		n := len(x.calls[i])
 		if n == 0 {
-			x.exit(i)
+			gone |= 1 << i
 			continue
 		}
 		f := &x.calls[i][n-1]
@@ -297,6 +298,9 @@ func leave(x *warp, in *inst, m uint32) bool {
 		}
 		x.calls[i] = slices.Delete(x.calls[i], n-1, n)
 	}
+	if gone != 0 {
+		x.exit(gone)
+	}
 	return true
 }
 
@@ -309,15 +313,15 @@ func bit(v bool) uint32 {
 
 // exit is the instruction, wherever the lanes are.
 func exit(x *warp, _ *inst, m uint32) bool {
-	for k := m; k != 0; k &= k - 1 {
-		x.exit(bits.TrailingZeros32(k) & 31)
-	}
+	x.exit(m)
 	return true
 }
 
-func (x *warp) exit(lane int) {
-	x.copies.finish(lane)
-	x.at(lane, emu.Op{Kind: trace.KindExit})
+func (x *warp) exit(lanes uint32) {
+	for k := lanes; k != 0; k &= k - 1 {
+		x.copies.finish(bits.TrailingZeros32(k) & 31)
+	}
+	x.stopAt(lanes, &emu.Op{Kind: trace.KindExit}, 0)
 }
 
 // builtin is a call of what the CUDA runtime brings along.

@@ -177,10 +177,15 @@ func (l *lowering) copiesArrive() error {
 	o := emu.Op{Kind: trace.KindMbarCpAsyncArrive, NoInc: l.has("noinc")}
 	l.in.mem = l.address(l.operand(0), l.spaceOf())
 	l.in.stop = func(x *warp, in *inst, m uint32) bool {
-		x.onMbarriers(in, m, o, func(i int, o *emu.Op) {
-			n := x.copies.issued[i]
-			o.Move = func(int) { x.copies.done(nonBulk, i, func(g *groupCopy) bool { return g.seq < n }) }
-		})
+		for ; m != 0 && !x.faulted; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			o := o
+			if x.mbarrierAt(in, i, in.mem.space, x.address(&in.mem, i), &o) {
+				n := x.copies.issued[i]
+				o.Move = func(int) { x.copies.done(nonBulk, i, func(g *groupCopy) bool { return g.seq < n }) }
+				x.stopAt(1<<i, &o, 0)
+			}
+		}
 		return true
 	}
 	return nil
@@ -208,7 +213,7 @@ func (l *lowering) transfer(mbar ptx.Operand, ranks int32, plan func(x *warp, in
 			if ranks != toOne {
 				o.Mask = uint32(x.val(ranks)[i]) & 0xffff & (1<<x.block.at.Size - 1)
 			}
-			x.at(i, o)
+			x.stopAt(1<<i, &o, 0)
 		}
 		return true
 	}

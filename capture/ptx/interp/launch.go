@@ -17,6 +17,9 @@ const gridWorkspace = 4096
 // Result is how a launch ended.
 type Result struct {
 	emu.Result
+	// ThreadInstructions is how many instructions the threads ran, those
+	// whose predicate was false not counted.
+	ThreadInstructions uint64
 	// Fault says of a trap that the interpreter found which instruction,
 	// address and lane it was; "" for other ends.
 	Fault string
@@ -120,6 +123,6 @@ func (k *Kernel) Launch(ctx context.Context, cfg emu.Config, args []Arg, sink em
 	}
 	r.workspace = r.mem.add("the workspace of the grid", make([]byte, gridWorkspace), false)
 	res.Result, err = emu.LaunchProgram(ctx, cfg, r, sink)
-	res.Fault = r.fault.text
+	res.Fault, res.ThreadInstructions = r.fault.text, r.threads.Load()
 	return res, err
 }

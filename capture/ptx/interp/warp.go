@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync/atomic"
 
 	"btrace/capture/emu"
 	"btrace/trace"
@@ -29,6 +30,7 @@ type run struct {
 	workspace uint64
 	consts    []column
 	fault     faults
+	threads   atomic.Uint64 // instructions of threads
 }
 
 // Source is the file and line of the kernel (emu.Program).
@@ -75,6 +77,7 @@ type warp struct {
 	hint   int // segment of the last access
 
 	count   uint64 // instructions in this Run
+	threads uint64 // of all lanes
 	pending uint32 // lanes that have yet to come to an operation
 	inside  uint32 // lanes that stopped in an instruction, and have to finish it
 	paused  uint32 // lanes that stopped before one
@@ -142,7 +145,7 @@ func (x *warp) setPred(slot int32, mask, value uint32) {
 // Run has lanes, which are all at one place, go on until each is at an
 // operation (emu.Runner).
 func (x *warp) Run(w emu.Warp, lanes uint32) uint64 {
-	x.handle, x.count, x.pending, x.faulted = w, 0, lanes, false
+	x.handle, x.count, x.threads, x.pending, x.faulted = w, 0, 0, lanes, false
 	pc := x.pc[bits.TrailingZeros32(lanes)]
 	if x.inside&lanes != 0 {
 		x.inside &^= lanes
@@ -163,6 +166,7 @@ func (x *warp) Run(w emu.Warp, lanes uint32) uint64 {
 		x.step(group)
 	}
 	x.pause(x.pending)
+	x.run.threads.Add(x.threads)
 	return x.count
 }
 
@@ -234,6 +238,7 @@ func (x *warp) step(group uint32) {
 		if in.guard.slot >= 0 {
 			m &= x.pred(in.guard)
 		}
+		x.threads += uint64(bits.OnesCount32(m))
 		switch {
 		case in.do != nil:
 			if m != 0 {
@@ -269,31 +274,55 @@ func (x *warp) step(group uint32) {
 
 // pause stops lanes before their next instruction.
 func (x *warp) pause(lanes uint32) {
-	for k := lanes; k != 0; k &= k - 1 {
-		i := bits.TrailingZeros32(k) & 31
-		x.handle.At(i, &emu.Op{Kind: emu.OpPause, Site: x.site(i), Depth: int(x.depth[i])})
-	}
 	x.paused |= lanes
 	x.pending &^= lanes
+	for lanes != 0 {
+		first := bits.TrailingZeros32(lanes) & 31
+		var same uint32
+		for k := lanes; k != 0; k &= k - 1 {
+			if i := bits.TrailingZeros32(k) & 31; x.pc[i] == x.pc[first] && x.depth[i] == x.depth[first] {
+				same |= 1 << i
+			}
+		}
+		x.handle.At(same, &emu.Op{Kind: emu.OpPause, Site: x.site(first), Depth: int(x.depth[first])}, 0)
+		lanes &^= same
+	}
 }
 
-// at stops a lane in the instruction that it is at.
-func (x *warp) at(lane int, o emu.Op) {
-	o.Site, o.Depth = x.site(lane), int(x.depth[lane])
-	x.handle.At(lane, &o)
-	x.inside |= 1 << lane
-	x.pending &^= 1 << lane
+// stopAt stops lanes in the instruction that they are at, with the same
+// operands. preds is the lanes whose predicate, of a reduction, is true.
+func (x *warp) stopAt(lanes uint32, o *emu.Op, preds uint32) {
+	first := bits.TrailingZeros32(lanes) & 31
+	o.Site, o.Depth = x.site(first), int(x.depth[first])
+	x.handle.At(lanes, o, preds)
+	x.inside |= lanes
+	x.pending &^= lanes
 	switch o.Kind {
 	case emu.OpAccess, trace.KindMbarTest:
-		x.soft |= 1 << lane
+		x.soft |= lanes
 	}
 }
 
-// all stops lanes in the instruction that they are at, with the same operands.
-func (x *warp) all(lanes uint32, o emu.Op) {
-	for k := lanes; k != 0; k &= k - 1 {
-		x.at(bits.TrailingZeros32(k)&31, o)
+// parts calls f for lanes that agree on the values of some operands: all of
+// them at once, or each by itself.
+func (x *warp) parts(m uint32, f func(lane int, lanes uint32), operands ...int32) {
+	for _, s := range operands {
+		if s < 0 {
+			continue
+		}
+		v := &x.regs[s]
+		first := v[bits.TrailingZeros32(m)&31]
+		for k := m; k != 0; k &= k - 1 {
+			if v[bits.TrailingZeros32(k)&31] != first {
+				for ; m != 0 && !x.faulted; m &= m - 1 {
+					i := bits.TrailingZeros32(m) & 31
+					f(i, 1<<i)
+				}
+				return
+			}
+		}
 	}
+	f(bits.TrailingZeros32(m)&31, m)
 }
 
 func (x *warp) site(lane int) *emu.Site { return x.k.code[x.pc[lane]].site }
@@ -307,5 +336,5 @@ func (x *warp) trap(in *inst, lane int, reason, detail string) {
 	x.faulted = true
 	x.pc[lane] = in.index
 	x.fault.add(x.handle.Now()+int64(x.count), x.block.at.CTA, fmt.Sprintf("%s: %s, by cta %d warp %d lane %d", in.place(x.k), detail, x.block.at.CTA, x.index, lane))
-	x.at(lane, emu.Op{Kind: trace.KindTrap, Text: reason})
+	x.stopAt(1<<lane, &emu.Op{Kind: trace.KindTrap, Text: reason}, 0)
 }

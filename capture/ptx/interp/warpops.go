@@ -36,10 +36,9 @@ func (l *lowering) meet(n int, act func(x *warp, in *inst, m uint32)) {
 			act(x, in, m)
 			return false
 		}
-		for k := m; k != 0; k &= k - 1 {
-			i := bits.TrailingZeros32(k) & 31
-			x.at(i, emu.Op{Kind: trace.KindSyncwarp, Mask: uint32(masks[i])})
-		}
+		x.parts(m, func(i int, lanes uint32) {
+			x.stopAt(lanes, &emu.Op{Kind: trace.KindSyncwarp, Mask: uint32(masks[i])}, 0)
+		}, mask)
 		return true
 	}
 	l.in.finish = act
@@ -263,10 +262,9 @@ func (l *lowering) nanosleep() error {
 	l.in.a = l.src(0, u32)
 	l.in.stop = func(x *warp, in *inst, m uint32) bool {
 		ns := x.val(in.a)
-		for k := m; k != 0; k &= k - 1 {
-			i := bits.TrailingZeros32(k) & 31
-			x.at(i, emu.Op{Kind: emu.OpSleep, Nanos: int64(uint32(ns[i]))})
-		}
+		x.parts(m, func(i int, lanes uint32) {
+			x.stopAt(lanes, &emu.Op{Kind: emu.OpSleep, Nanos: int64(uint32(ns[i]))}, 0)
+		}, in.a)
 		return true
 	}
 	return nil
