@@ -118,7 +118,8 @@ func (m *machine) atomic(w *warp, lanes uint32) uint32 {
 	w.each(lanes, func(t *Thread) {
 		changed, s := t.act()
 		if changed || s != t.lastSeen {
-			news, t.polling = true, false
+			news = true
+			w.polling &^= 1 << t.lane
 		} else {
 			t.poll(0)
 		}
@@ -139,10 +140,10 @@ func (m *machine) access(w *warp, lanes uint32) uint32 {
 	news := w.runner.Access(Warp{w}, lanes)
 	for k := lanes; k != 0; k &= k - 1 {
 		i := bits.TrailingZeros32(k)
-		if t := w.lanes[i]; news>>i&1 != 0 {
-			t.polling = false
+		if news>>i&1 != 0 {
+			w.polling &^= 1 << i
 		} else {
-			t.poll(0)
+			w.lanes[i].poll(0)
 		}
 	}
 	if news != 0 {

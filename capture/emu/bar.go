@@ -149,8 +149,7 @@ func (t *Thread) named(kind trace.Kind, n barrier.NamedKind, aligned bool, bar i
 }
 
 func (t *Thread) red(n barrier.NamedKind, aligned bool, bar int, pred bool, count []int) uint32 {
-	t.pred = pred
+	t.warp.setPred(1<<t.lane, pred)
 	t.named(trace.KindBarRed, n, aligned, bar, count)
-	t.pred = false
 	return t.result
 }

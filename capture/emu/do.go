@@ -11,7 +11,7 @@ import (
 // go on at once.
 func (m *machine) do(w *warp, lanes uint32, o *op) (goOn uint32) {
 	if !o.silent() && !o.polls() {
-		w.each(lanes, func(t *Thread) { t.polling = false })
+		w.polling &^= lanes
 	}
 	switch o.kind {
 	case kindResume:
@@ -61,9 +61,7 @@ func (w *warp) each(lanes uint32, f func(*Thread)) {
 // then makes kind, with the same operands, the operation that lanes are at.
 func (w *warp) then(lanes uint32, kind trace.Kind) {
 	if w.runner != nil {
-		next := *w.op()
-		next.kind = kind
-		w.each(lanes, func(t *Thread) { t.op = &next })
+		w.become(lanes, kind)
 		return
 	}
 	w.each(lanes, func(t *Thread) { t.op.kind = kind })
@@ -88,8 +86,9 @@ const patience = 64
 // poll makes the lane wait a while before it asks again, longer each time.
 func (t *Thread) poll(least int64) {
 	t.warp.yielded |= 1 << t.lane
-	if !t.polling {
-		t.polling, t.polls = true, 0
+	if t.warp.polling>>t.lane&1 == 0 {
+		t.warp.polling |= 1 << t.lane
+		t.polls = 0
 	}
 	t.delay = max(least, pollFirst<<t.polls)
 	t.polls = min(t.polls+1, pollDoubles)
@@ -130,13 +129,8 @@ func (m *machine) exitFrom(w *warp, lanes uint32, bar *barrier.Collective) {
 // bar does a PTX barrier instruction.
 func (m *machine) bar(w *warp, lanes uint32, o *op) uint32 {
 	b := barrier.NamedOp{
-		Kind: o.named, Warp: w.index, Lanes: lanes, Bar: o.bar, Count: o.count, Aligned: o.aligned, Site: uint64(o.site.pc),
+		Kind: o.named, Warp: w.index, Lanes: lanes, Pred: w.preds & lanes, Bar: o.bar, Count: o.count, Aligned: o.aligned, Site: uint64(o.site.pc),
 	}
-	w.each(lanes, func(t *Thread) {
-		if t.pred {
-			b.Pred |= 1 << t.lane
-		}
-	})
 	e := m.record(w, lanes, o.kind, o)
 	e.Bar, e.Count, e.Aligned = o.bar, o.count, o.aligned
 	e.Has = e.Has.With(trace.FieldBar, trace.FieldCount, trace.FieldAligned)
@@ -178,7 +172,9 @@ func redOf(k barrier.NamedKind) trace.Red {
 func (m *machine) settleNamed(c *cta) {
 	for _, r := range m.eff.Released {
 		w := c.warps[r.Warp]
-		w.each(r.Lanes, func(t *Thread) { t.result = r.Result })
+		if r.Result != 0 {
+			w.each(r.Lanes, func(t *Thread) { t.result = r.Result })
+		}
 		m.release(w, r.Lanes)
 	}
 }

@@ -254,7 +254,7 @@ func (m *machine) polledOut() bool {
 	pollers := uint64(0)
 	for _, w := range m.warps {
 		for k := w.ready; k != 0; k &= k - 1 {
-			if !w.lanes[bits.TrailingZeros32(k)].polling {
+			if w.polling>>bits.TrailingZeros32(k)&1 == 0 {
 				m.idle = 0
 				return false
 			}

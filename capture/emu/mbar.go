@@ -206,12 +206,12 @@ func (m *machine) test(w *warp, lanes uint32, o *op, answer bool) {
 	var fresh uint32
 	w.each(lanes, func(t *Thread) {
 		t.answer = answer
-		if answer || !t.polling || t.lastPoll != *o {
+		if answer || w.polling>>t.lane&1 == 0 || t.lastPoll != *o {
 			fresh |= 1 << t.lane
 		}
 		switch {
 		case answer:
-			t.polling = false
+			w.polling &^= 1 << t.lane
 		case o.try:
 			t.poll(tryLimit)
 		default:

@@ -148,11 +148,13 @@ func (w Warp) At(lanes uint32, o *Op, preds uint32) {
 			p.by, p.phase = byWord, o.Token
 		}
 	}
+	w.w.preds = w.w.preds&^lanes | preds&lanes
 	for k := lanes; k != 0; k &= k - 1 {
-		i := bits.TrailingZeros32(k) & 31
-		t := w.w.lanes[i]
-		t.op, t.result = p, 0
-		t.pred, t.move, t.depth = preds>>i&1 != 0, o.Move, o.Depth
+		t := w.w.lanes[bits.TrailingZeros32(k)&31]
+		t.op, t.result, t.depth = p, 0, o.Depth
+		if o.Move != nil || t.move != nil {
+			t.move = o.Move
+		}
 	}
 }
 

@@ -33,7 +33,6 @@ type Thread struct {
 	site  *site  // of its latest operation in the source
 
 	// Operands and results that differ from lane to lane.
-	pred      bool
 	token     barrier.Token
 	answer    bool
 	result    uint32 // of the reduction that it is to come out of
@@ -42,7 +41,6 @@ type Thread struct {
 	act       func() (changed bool, s seen) // of an Atomic
 	copies    []func()                      // asynchronous copies of its own, and arrivals on them
 
-	polling  bool
 	polls    int // in a row
 	lastPoll op
 	lastSeen seen

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"btrace/replay/barrier"
+	"btrace/trace"
 )
 
 // FullMask names all lanes of a warp.
@@ -24,6 +25,8 @@ type warp struct {
 	steps  uint64
 	works  uint64 // steps of Work
 
+	polling uint32 // lanes that did nothing but poll of late
+	preds   uint32 // lanes whose operand of a reduction is true
 	yielded uint32 // lanes that polled in the current step
 	order   int    // of its lanes, under pct
 }
@@ -42,6 +45,32 @@ func (w *warp) choose(t *Thread) {
 			w.due = max(w.due, u.due)
 		}
 	}
+}
+
+func (w *warp) setPred(lanes uint32, pred bool) {
+	w.preds &^= lanes
+	if pred {
+		w.preds |= lanes
+	}
+}
+
+// become makes kind the kind of the operation that lanes of a Program are at.
+// They share it; if others do too, who do not come along, they get their own.
+func (w *warp) become(lanes uint32, kind trace.Kind) {
+	p := w.lanes[bits.TrailingZeros32(lanes)].op
+	for k := w.live &^ lanes; k != 0; k &= k - 1 {
+		if w.lanes[bits.TrailingZeros32(k)].op == p {
+			q := *p
+			p = &q
+			break
+		}
+	}
+	p.kind = kind
+	w.each(lanes, func(t *Thread) {
+		if t.op != p {
+			t.op = p
+		}
+	})
 }
 
 // same reports whether lanes are at the same operation.
