@@ -202,7 +202,7 @@ func within(t rapid.TB, m *Module) {
 			parts += len(d.Init)
 		}
 	}
-	if parts > 2*len(m.Tokens)+maxGrowth {
+	if parts > 3*len(m.Tokens)+maxGrowth {
 		t.Fatalf("%d parts of %d tokens", parts, len(m.Tokens))
 	}
 }

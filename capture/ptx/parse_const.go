@@ -296,3 +296,14 @@ func (p *parser) applyFloat(op string, at Pos, x, y constant) constant {
 	p.failf(at, "%s needs integers", op)
 	return constant{}
 }
+
+// float64Bits and float32Bits return a floating-point constant in the width of
+// a type.
+func (c constant) float64Bits() uint64 { return math.Float64bits(c.value) }
+
+func (c constant) float32Bits() uint64 {
+	if c.single {
+		return uint64(c.bits32)
+	}
+	return uint64(math.Float32bits(float32(c.value)))
+}

@@ -3,7 +3,6 @@ package ptx
 import (
 	"math/bits"
 	"strconv"
-	"strings"
 )
 
 // symbols reads what declares names in a module: functions and variables.
@@ -365,7 +364,7 @@ func (p *parser) isLabelled() bool {
 	if t.Kind != TokenDirective {
 		return false
 	}
-	switch strings.TrimPrefix(t.Text, ".") {
+	switch t.Text[1:] {
 	case "branchtargets", "calltargets", "callprototype":
 		return true
 	}

@@ -98,10 +98,7 @@ func (in *initializer) list(level int) {
 // value reads one initial value, after the zeros that the row before it lacks.
 func (in *initializer) value() {
 	if missing := in.pos - int64(len(in.v.Init)); missing > 0 {
-		if missing > maxGrowth {
-			missing = maxGrowth + 1
-		}
-		if !in.grow(in.t.Pos, int(missing)) {
+		if !in.grow(in.t.Pos, int(min(missing, 1<<30))) {
 			return
 		}
 		in.v.Init = append(in.v.Init, make([]Init, missing)...)

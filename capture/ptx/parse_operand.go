@@ -1,7 +1,5 @@
 package ptx
 
-import "math"
-
 // instruction reads an instruction: a guard, a name with modifiers, operands.
 func (p *parser) instruction() *Instruction {
 	first := p.i
@@ -206,15 +204,4 @@ func (p *parser) coordinates() Operand {
 		return p.vector()
 	}
 	return p.name("coordinates in braces, or a sampler")
-}
-
-// float64Bits and float32Bits return a floating-point constant in the width of
-// a type.
-func (c constant) float64Bits() uint64 { return math.Float64bits(c.value) }
-
-func (c constant) float32Bits() uint64 {
-	if c.single {
-		return uint64(c.bits32)
-	}
-	return uint64(math.Float32bits(float32(c.value)))
 }

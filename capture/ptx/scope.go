@@ -1,5 +1,7 @@
 package ptx
 
+import "iter"
+
 // scopes are the names that are declared at a place: a stack of scopes, of
 // which an inner one hides the names of the outer ones. Ranges of registers are
 // not written out: their members come to be when they are used.
@@ -94,9 +96,8 @@ func (s *scopes) declareRange(v *Variable) bool {
 		return false
 	}
 	// The first names of %r1<5> that a range %r<N> has too are %r10, …
-	for i := len(v.Name); i > 0 && isDigit(v.Name[i-1]); i-- {
-		r := s.ranges[v.Name[:i-1]]
-		if n := ordinal(v.Name[i-1:]); n > 0 && r != nil && r.depth == depth && 10*n < r.v.Range {
+	for prefix, n := range numbered(v.Name) {
+		if r := s.ranges[prefix]; n > 0 && r != nil && r.depth == depth && 10*n < r.v.Range {
 			return false
 		}
 	}
@@ -111,16 +112,33 @@ func (s *scopes) declareRange(v *Variable) bool {
 // for the first name of a range that begins so.
 func (s *scopes) note(name string, times int) {
 	top := &s.open[len(s.open)-1]
-	for i := len(name); i > 0 && isDigit(name[i-1]); i-- {
-		n := ordinal(name[i-1:])
-		if n < 0 || n == 0 && times > 1 {
+	for prefix, n := range numbered(name) {
+		if n == 0 && times > 1 {
 			continue
 		}
 		if top.least == nil {
 			top.least = map[string]int{}
 		}
-		if least, ok := top.least[name[:i-1]]; !ok || n*times < least {
-			top.least[name[:i-1]] = n * times
+		if least, ok := top.least[prefix]; !ok || n*times < least {
+			top.least[prefix] = n * times
+		}
+	}
+}
+
+// numbered yields the ways in which a name can be a member of a range: %r1 2
+// and %r 12 for %r12.
+func numbered(name string) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		n, unit := 0, 1
+		for i := len(name) - 1; i >= 0 && isDigit(name[i]) && unit <= maxRegisters; i-- {
+			n += int(name[i]-'0') * unit
+			unit *= 10
+			if name[i] == '0' && i < len(name)-1 {
+				continue // a leading zero
+			}
+			if !yield(name[:i], n) {
+				return
+			}
 		}
 	}
 }
@@ -131,12 +149,8 @@ func (s *scopes) member(name string, depth int) (found *interval) {
 	if s.ranged < depth {
 		return nil
 	}
-	for i := len(name); i > 0 && isDigit(name[i-1]) && len(name)-i < 7; i-- {
-		at := ordinal(name[i-1:])
-		if at < 0 {
-			continue
-		}
-		for r := s.ranges[name[:i-1]]; r != nil && r.depth >= depth; r = r.outer {
+	for prefix, at := range numbered(name) {
+		for r := s.ranges[prefix]; r != nil && r.depth >= depth; r = r.outer {
 			if at < r.v.Range {
 				found, depth = r, r.depth+1
 				break

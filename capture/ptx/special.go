@@ -30,11 +30,13 @@ func Special(name string) (r SpecialRegister, ok bool) {
 	case "%is_explicit_cluster":
 		return scalar("pred")
 	}
-	switch prefix, n := number(name); {
-	case prefix == "%envreg" && n < 32:
-		return scalar("b32")
-	case prefix == "%pm" && n < 8:
-		return scalar("u32")
+	for prefix, n := range numbered(name) {
+		switch {
+		case prefix == "%envreg" && n < 32:
+			return scalar("b32")
+		case prefix == "%pm" && n < 8:
+			return scalar("u32")
+		}
 	}
 	for i := range 8 {
 		if name == "%pm"+strconv.Itoa(i)+"_64" {
@@ -42,30 +44,4 @@ func Special(name string) (r SpecialRegister, ok bool) {
 		}
 	}
 	return SpecialRegister{}, false
-}
-
-// number splits the decimal digits off the end of a name: 12 off %r12. Without
-// digits, with too many or with a leading zero, n is more than any range has.
-func number(name string) (prefix string, n int) {
-	i := len(name)
-	for i > 0 && isDigit(name[i-1]) {
-		i--
-	}
-	n = ordinal(name[i:])
-	if n < 0 {
-		n = maxRegisters
-	}
-	return name[:i], n
-}
-
-// ordinal returns the number of a member of a range: -1 for what is none.
-func ordinal(digits string) int {
-	if len(digits) == 0 || len(digits) > 7 || digits[0] == '0' && len(digits) > 1 {
-		return -1
-	}
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return -1
-	}
-	return n
 }
