@@ -61,6 +61,33 @@ __global__ void hang_lapped(int *out) {
   out[threadIdx.x] = 1;
 }
 
+// hang_flip: a ring whose stages are filled before the start; the consumers flip the parity at every tile instead of every round.
+__global__ void hang_flip(int n, int *out) {
+  __shared__ unsigned long long full[3], empty[3];
+  int w = threadIdx.x / 32, lane = threadIdx.x % 32, phase = 0;
+  if (threadIdx.x == 0)
+    for (int s = 0; s < 3; s++) {
+      init(shared(&full[s]), 1);
+      init(shared(&empty[s]), 1);
+      arrive(shared(&full[s]));
+    }
+  __syncthreads();
+#pragma unroll 1
+  for (int i = 0; i < n; i++) {
+    if (w == 0) {
+      wait(shared(&empty[i % 3]), i / 3 & 1);
+      __syncwarp();
+      if (lane == 0 && i + 3 < n) arrive(shared(&full[i % 3]));
+    } else {
+      wait(shared(&full[i % 3]), phase);
+      __syncwarp();
+      if (lane == 0) arrive(shared(&empty[i % 3]));
+      phase ^= 1;
+    }
+  }
+  out[threadIdx.x] = n;
+}
+
 // hang_cross: two warps wait on barrier 1 and then on 2, the others the other way about.
 __global__ void hang_cross(int *out) {
   int first = threadIdx.x < 64 ? 1 : 2;

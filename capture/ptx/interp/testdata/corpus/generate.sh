@@ -38,23 +38,23 @@ neutral() {
 }
 
 clang_all() {
-  local flags="-x cuda --cuda-device-only -nocudainc -nocudalib -S -O2"
+  local f flags="-x cuda --cuda-device-only -nocudainc -nocudalib -S -O2"
   for f in reduce named warp math mbar mma; do
     clang $flags --cuda-gpu-arch=sm_80 -Xclang -target-feature -Xclang +ptx71 $f.cu -o clang/$f.ptx
   done
   clang-19 $flags --cuda-gpu-arch=sm_80 --cuda-feature=+ptx70 calls.cu -o clang/calls.ptx
-  for f in tma cluster bugs; do
-    clang-19 $flags --cuda-gpu-arch=sm_90 --cuda-feature=+ptx81 -gline-tables-only $f.cu -o clang/$f.ptx
-  done
+  clang-19 $flags --cuda-gpu-arch=sm_90 --cuda-feature=+ptx81 -gline-tables-only tma.cu -o clang/tma.ptx
+  for f in cluster bugs; do clang-19 $flags --cuda-gpu-arch=sm_90 --cuda-feature=+ptx81 $f.cu -o clang/$f.ptx; done
   neutral clang/*.ptx
 }
 
 nvcc_all() {
-  local flags="-ptx -std=c++17 -arch=sm_90" pids= f
+  local flags="-ptx -std=c++17 -arch=sm_90" f
   mkdir -p nvcc nvcc-G nvcc-O1
-  for f in *.cu; do $CUDA/bin/nvcc $flags -O3 -lineinfo $f -o nvcc/${f%.cu}.ptx & done
-  for f in reduce named warp mbar bugs; do $CUDA/bin/nvcc $flags -G $f.cu -o nvcc-G/$f.ptx & done
-  for f in calls warp cluster; do $CUDA/bin/nvcc $flags -Xcicc -O1 $f.cu -o nvcc-O1/$f.ptx & done
+  for f in barriers bugs calls cluster mbar mma named reduce tma warp; do $CUDA/bin/nvcc $flags -O3 -lineinfo $f.cu -o nvcc/$f.ptx & done
+  for f in groups library math memory pipeline; do $CUDA/bin/nvcc $flags -O3 $f.cu -o nvcc/$f.ptx & done
+  for f in reduce named mbar; do $CUDA/bin/nvcc $flags -G $f.cu -o nvcc-G/$f.ptx & done
+  for f in calls cluster; do $CUDA/bin/nvcc $flags -Xcicc -O1 $f.cu -o nvcc-O1/$f.ptx & done
   wait
   sed -i -E '/^\s*\.section\s+\.debug_(info|abbrev|pubnames|pubtypes|ranges|aranges|frame|loc)/,/^\s*\}/d' nvcc-G/*.ptx
   neutral nvcc/*.ptx nvcc-G/*.ptx nvcc-O1/*.ptx
