@@ -62,4 +62,5 @@ func ExampleParse_errors() {
 	fmt.Println(err)
 	// Output:
 	// k.ptx:4:18: expected ; after the instruction, found "add"
+	// k.ptx:5:19: expected ; after the instruction, found "%r3"
 }

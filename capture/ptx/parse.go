@@ -95,18 +95,24 @@ func (p *parser) accept(text string) bool {
 }
 
 // expect skips a piece of punctuation; after says where it should be. What is
-// missing at the end of a line is reported there.
+// missing at the end of a line is reported there, and a semicolon then taken to
+// be there.
 func (p *parser) expect(text, after string) {
 	if p.accept(text) {
 		return
 	}
-	at := p.t.Pos
+	at, goOn := p.t.Pos, false
 	if last := &p.toks[p.last()]; last.Pos.Line < at.Line {
 		at = last.Pos
 		at.Offset += len(last.Text)
 		at.Col += len(last.Text)
+		goOn = text == ";"
 	}
+	failed := p.bad != nil
 	p.failf(at, "expected %s%s, found %s", text, after, p.found())
+	if goOn && !failed && len(p.errs) < maxErrors {
+		p.recovered()
+	}
 }
 
 // isDirective says whether the present token is the directive .name.
