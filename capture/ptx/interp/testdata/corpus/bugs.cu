@@ -157,6 +157,22 @@ __global__ void hang_lock(int *out) {
   out[threadIdx.x] = 1;
 }
 
+// hang_flag: a warp waits on an mbarrier for one that waits for a flag, which the first would set.
+__global__ void hang_flag(volatile int *flag, int *out) {
+  __shared__ unsigned long long bar;
+  if (threadIdx.x == 0) init(shared(&bar), 1);
+  __syncthreads();
+  if (threadIdx.x == 32) {
+    while (*flag == 0) {}
+    arrive(shared(&bar));
+  }
+  if (threadIdx.x < 32) {
+    wait(shared(&bar), 0);
+    *flag = 1;
+  }
+  out[threadIdx.x] = 1;
+}
+
 // hang_syncwarp: lane 16 is in the mask and never comes.
 __global__ void hang_syncwarp(volatile int *flag) {
   if (threadIdx.x < 16)
@@ -195,8 +211,9 @@ __global__ void trap_over_arrival(unsigned *out) {
   init(shared(&bar), 3);
   arrive(shared(&bar));
   asm volatile("{ .reg .b64 s; mbarrier.arrive.release.cta.shared::cta.b64 s, [%0], 2; }" ::"r"(shared(&bar)) : "memory");
+  asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(out[0]) : "r"(shared(&bar)) : "memory");
   asm volatile("{ .reg .b64 s; mbarrier.arrive.release.cta.shared::cta.b64 s, [%0], 5; }" ::"r"(shared(&bar)) : "memory");
-  asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 1; selp.u32 %0, 1, 0, p; }" : "=r"(out[0]) : "r"(shared(&bar)) : "memory");
+  asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 1; selp.u32 %0, 1, 0, p; }" : "=r"(out[1]) : "r"(shared(&bar)) : "memory");
 }
 
 // trap_called: one thread gives up while the others wait.
