@@ -141,7 +141,7 @@ func (n *Named) checkPhase(b *NamedBarrier, op NamedOp, eff *Effect) {
 
 // part finds the warp's open part in this phase, or opens one.
 func (b *NamedBarrier) part(op NamedOp, eff *Effect) *NamedPart {
-	arrived := false
+	arrived, apart := false, false
 	for i := range b.Parts {
 		p := &b.Parts[i]
 		if p.Warp != op.Warp {
@@ -152,7 +152,12 @@ func (b *NamedBarrier) part(op NamedOp, eff *Effect) *NamedPart {
 			continue
 		}
 		if (p.Aligned || op.Aligned) && p.Site != op.Site {
-			eff.violate(BarDivergent, b.Phase, int64(op.Site), int64(p.Site))
+			// Seen on silicon: the two groups do not come together.
+			if !apart {
+				eff.violate(BarDivergent, b.Phase, int64(op.Site), int64(p.Site))
+			}
+			apart = true
+			continue
 		}
 		return p
 	}

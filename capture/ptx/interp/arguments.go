@@ -142,7 +142,7 @@ func (k *Kernel) pass(r *run, args []Arg, buffers [][]byte) error {
 				store(at, size, a.bits)
 			}
 		default:
-			if ok = !isArray && size == a.size && !floats; ok {
+			if ok = size == a.size && !floats; ok { // a struct of that size, too
 				store(at, size, a.bits)
 			}
 		}

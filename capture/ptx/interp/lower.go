@@ -88,7 +88,7 @@ func (l *lowering) lower() error {
 		l.in.a = l.constant(0)
 		l.in.do = copyColumn
 		return nil
-	case "mma", "ldmatrix", "stmatrix", "movmatrix":
+	case "mma", "ldmatrix", "stmatrix", "movmatrix", "wmma":
 		return l.matrix()
 	case "wgmma", "tcgen05", "tensormap":
 		return l.opaqueOp()

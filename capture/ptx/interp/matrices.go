@@ -15,11 +15,13 @@ import (
 // execute them; what those that do not would contribute is whatever their
 // registers hold.
 
-// matrix is mma, ldmatrix, stmatrix and movmatrix.
+// matrix is mma, ldmatrix, stmatrix, movmatrix and wmma.
 func (l *lowering) matrix() error {
 	switch l.i.Op {
 	case "mma":
 		return l.mma()
+	case "wmma":
+		return l.wmma()
 	case "movmatrix":
 		mov, err := matrix.LookupMovMatrix(l.i.Mods)
 		if err != nil {
@@ -87,31 +89,120 @@ func (l *lowering) mma() error {
 	if err != nil {
 		return err
 	}
+	return l.multiply(mma.D, mma.A, mma.B, mma.C, mma.Do)
+}
+
+// multiply is D = A x B + C, of fragments of so many registers.
+func (l *lowering) multiply(nd, na, nb, nc int, do func(d, a, b, c []*column)) error {
 	if err := l.want(4); err != nil {
 		return err
 	}
-	d, err := l.fragment(l.operand(0), mma.D, l.dstOf)
+	d, err := l.fragment(l.operand(0), nd, l.dstOf)
 	if err != nil {
 		return err
 	}
 	var abc [3][]int32
-	for n, size := range []int{mma.A, mma.B, mma.C} {
+	for n, size := range []int{na, nb, nc} {
 		if abc[n], err = l.fragment(l.operand(1+n), size, l.anySrc); err != nil {
 			return err
 		}
 	}
 	l.in.do = func(x *warp, _ *inst, m uint32) {
-		out := make([]column, len(d))
-		to := make([]*column, len(d))
-		for i := range out {
-			to[i] = &out[i]
-		}
-		mma.Do(to, x.columns(abc[0]), x.columns(abc[1]), x.columns(abc[2]))
-		for i, r := range d {
-			x.keep(r, &out[i], m)
-		}
+		x.gather(d, m, func(to []*column) { do(to, x.columns(abc[0]), x.columns(abc[1]), x.columns(abc[2])) })
 	}
 	return nil
+}
+
+// gather writes registers of lanes that are computed for all of the warp.
+func (x *warp) gather(regs []int32, m uint32, compute func(to []*column)) {
+	out := make([]column, len(regs))
+	to := make([]*column, len(regs))
+	for i := range out {
+		to[i] = &out[i]
+	}
+	compute(to)
+	for i, r := range regs {
+		x.keep(r, &out[i], m)
+	}
+}
+
+// wmma is the older family: load, store, mma.
+func (l *lowering) wmma() error {
+	switch {
+	case l.has("mma"):
+		mma, err := matrix.LookupWmmaMma(l.i.Mods)
+		if err != nil {
+			return err
+		}
+		return l.multiply(mma.D, mma.A, mma.B, mma.C, mma.Do)
+	case l.has("load"):
+		ld, err := matrix.LookupWmmaLoad(l.i.Mods)
+		if err != nil {
+			return err
+		}
+		d, err := l.fragment(l.operand(0), ld.N, l.dstOf)
+		if err != nil {
+			return err
+		}
+		lines, err := l.tile(1, ld.Tile, false)
+		if err != nil {
+			return err
+		}
+		l.in.do = func(x *warp, in *inst, m uint32) {
+			if data := lines(x, in, m); data != nil {
+				x.gather(d, m, func(to []*column) { ld.Load(data, to) })
+			}
+		}
+		return nil
+	case l.has("store"):
+		st, err := matrix.LookupWmmaStore(l.i.Mods)
+		if err != nil {
+			return err
+		}
+		from, err := l.fragment(l.operand(1), st.N, l.anySrc)
+		if err != nil {
+			return err
+		}
+		lines, err := l.tile(0, st.Tile, true)
+		if err != nil {
+			return err
+		}
+		l.in.do = func(x *warp, in *inst, m uint32) {
+			if data := lines(x, in, m); data != nil {
+				st.Store(data, x.columns(from))
+			}
+		}
+		return nil
+	}
+	return errUnknown
+}
+
+// tile finds the lines of a matrix in memory, at the address that operand n
+// is and with the stride that the third may be.
+func (l *lowering) tile(n int, t matrix.Tile, writes bool) (func(x *warp, in *inst, m uint32) [][]byte, error) {
+	if err := l.want(2, 3); err != nil {
+		return nil, err
+	}
+	l.in.mem = l.address(l.operand(n), l.spaceOf())
+	stride := l.constant(uint64(t.Elements))
+	if len(l.i.Operands) == 3 {
+		stride = l.src(2, u32)
+	}
+	size := uint64(t.Elements * t.ElementBytes)
+	return func(x *warp, in *inst, m uint32) [][]byte {
+		lane := lowest(m)
+		at := x.address(&in.mem, lane)
+		step := uint64(uint32(x.val(stride)[lane])) * uint64(t.ElementBytes)
+		lines := make([][]byte, t.Lines)
+		for i := range lines {
+			var why string
+			if lines[i], why = x.find(lane, in.mem.space, at+uint64(i)*step, size, writes); lines[i] == nil {
+				x.wild(in, lane, trapIllegal, in.mem.space, at+uint64(i)*step, size, why)
+				return nil
+			}
+		}
+		return lines
+	}, nil
 }
 
 // rows is the rows of a matrix in shared memory, at the addresses of the
@@ -144,15 +235,7 @@ func (l *lowering) loadMatrix() error {
 		if rows == nil {
 			return
 		}
-		out := make([]column, len(d))
-		to := make([]*column, len(d))
-		for i := range out {
-			to[i] = &out[i]
-		}
-		ld.Load(rows, to)
-		for i, r := range d {
-			x.keep(r, &out[i], m)
-		}
+		x.gather(d, m, func(to []*column) { ld.Load(rows, to) })
 	}
 	return nil
 }
