@@ -44,23 +44,26 @@ func parsed(tb testing.TB, file string, src []byte) *Module {
 	return m
 }
 
-// TestIdentity: every file of testdata resolves, and prints as it is.
+// TestIdentity: every file of testdata, and every kernel that a compiler wrote,
+// resolves, and prints as it is.
 func TestIdentity(t *testing.T) {
-	n := 0
-	files(t, "testdata", func(path string, src []byte) {
-		n++
-		t.Run(filepath.ToSlash(path), func(t *testing.T) {
-			m := parsed(t, path, src)
-			if got := m.Source(); !bytes.Equal(got, src) {
-				t.Errorf("prints %d bytes, and not the %d that it has", len(got), len(src))
-			}
-			if got, err := NewEdits(m).Source(); err != nil || !bytes.Equal(got, src) {
-				t.Errorf("no edits change it: %v", err)
-			}
+	for _, root := range []string{"testdata", "interp/testdata/corpus"} {
+		n := 0
+		files(t, root, func(path string, src []byte) {
+			n++
+			t.Run(filepath.ToSlash(path), func(t *testing.T) {
+				m := parsed(t, path, src)
+				if got := m.Source(); !bytes.Equal(got, src) {
+					t.Errorf("prints %d bytes, and not the %d that it has", len(got), len(src))
+				}
+				if got, err := NewEdits(m).Source(); err != nil || !bytes.Equal(got, src) {
+					t.Errorf("no edits change it: %v", err)
+				}
+			})
 		})
-	})
-	if n == 0 {
-		t.Fatal("there are no files")
+		if n == 0 {
+			t.Fatalf("there are no files in %s", root)
+		}
 	}
 }
 
