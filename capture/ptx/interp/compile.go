@@ -185,7 +185,7 @@ func (c *compiler) compile(fn *function) error {
 		return fmt.Errorf("%s: more than %d instructions in a kernel", c.k.file, maxCode)
 	}
 	c.waits = findWaits(lines, labels)
-	alloc := allocate(lines, labels)
+	alloc := c.allocate(lines, labels)
 	for _, l := range lines {
 		in := c.instruction(l.i, alloc)
 		in.index, in.src = int32(len(c.k.code)), l.i

@@ -37,14 +37,14 @@ func (l *lowering) branchTable() error {
 		return err
 	}
 	l.in.a = l.src(0, u32)
-	l.tables = append(l.tables, branchTable{at: int32(len(l.k.code)), names: table.Args})
+	l.tables = append(l.tables, branchTable{at: int32(len(l.k.code)), to: table.Targets})
 	return nil
 }
 
 // branchTable is a brx whose targets have yet to be found.
 type branchTable struct {
-	at    int32
-	names []string
+	at int32
+	to []*ptx.Name
 }
 
 // directive is the one that operand n names.
@@ -57,19 +57,15 @@ func (l *lowering) directive(n int, kind string) (*ptx.Directive, error) {
 
 // linkTables gives every brx of a function its targets.
 func (c *compiler) linkTables(fn *function, labels map[*ptx.Label]int32) {
-	byName := make(map[string]int32)
-	for l, at := range labels {
-		byName[l.Name] = fn.start + at
-	}
 	for _, t := range c.tables {
 		in := &c.k.code[t.at]
 		var targets []int32
-		for _, name := range t.names {
-			at, ok := byName[name]
-			if !ok {
-				c.refuse(in.src.Pos, "%s: no label %s in this function", mnemonic(in.src), name)
+		for _, n := range t.to {
+			if n.Sym == nil || n.Sym.Label == nil {
+				c.refuse(n.Pos, "%s is not a label", n.Name)
+				continue
 			}
-			targets = append(targets, at)
+			targets = append(targets, fn.start+labels[n.Sym.Label])
 		}
 		in.stop = func(x *warp, in *inst, m uint32) bool {
 			idx := x.val(in.a)

@@ -170,7 +170,9 @@ func (l *lowering) slot(s *ptx.Symbol) int32 {
 			i = int32(l.k.preds)
 			l.k.preds++
 		} else {
-			i = l.alloc.register(l, s.Index)
+			if i, ok = l.alloc.register(s.Index); !ok {
+				i = l.scratch()
+			}
 		}
 		l.fn.slots[s.Index] = i
 	}

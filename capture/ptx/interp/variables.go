@@ -114,8 +114,8 @@ func (c *compiler) initGlobals() {
 		}
 		for i, init := range g.v.Init {
 			value := init.Value
-			if init.Symbol != "" {
-				at, err := c.symbolAddress(init.Symbol, init.Generic)
+			if init.Sym != nil {
+				at, err := c.symbolAddress(init.Sym, init.Generic)
 				if err != nil {
 					c.refuse(g.v.Pos, "%s: %v", g.v.Name, err)
 				}
@@ -139,20 +139,16 @@ func (c *compiler) initGlobals() {
 }
 
 // symbolAddress is the address of what an initialiser names.
-func (c *compiler) symbolAddress(name string, isGeneric bool) (uint64, error) {
-	if f := c.m.Lookup(name); f != nil {
-		return c.pointer(c.function(f)), nil
-	}
-	for _, d := range c.m.Decls {
-		v, ok := d.(*ptx.Variable)
-		if !ok || v.Name != name {
-			continue
-		}
-		sp, at := c.place(v)
+func (c *compiler) symbolAddress(s *ptx.Symbol, isGeneric bool) (uint64, error) {
+	switch {
+	case s.Kind == ptx.SymFunction:
+		return c.pointer(c.function(s.Function)), nil
+	case s.Kind == ptx.SymVariable && (s.Variable.Space == "global" || s.Variable.Space == "const" || s.Variable.Space == "shared" && !dynamic(s.Variable)):
+		sp, at := c.place(s.Variable)
 		if isGeneric {
 			at += sp.base()
 		}
 		return at, nil
 	}
-	return 0, fmt.Errorf("%s is not a variable or function of this module", name)
+	return 0, fmt.Errorf("%s has no address that is known before the launch", s.Name)
 }
