@@ -54,7 +54,7 @@ func Operands() []FieldSpec {
 		{FieldLost, "lost", TypeInt, false, "events dropped or cut here"},
 		{FieldFile, "file", TypeString, false, "source file, where it is not the launch's program"},
 		{FieldLine, "line", TypeInt, false, "source line, from 1"},
-		{FieldPC, "pc", TypeInt, false, "program counter of the instruction"},
+		{FieldPC, "pc", TypeInt, false, "program counter of the instruction; of recorder ptx, its line in the .ptx file (file and line are those of the source, where a .loc says so)"},
 		{FieldClk, "clk", TypeInt, true, "the SM's cycle counter; comparable inside one SM only"},
 		{FieldExtra, "", TypeRaw, true, "keys that this version does not know, as JSON"},
 	}

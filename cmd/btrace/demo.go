@@ -42,7 +42,13 @@ func demo(cmd *cobra.Command, dir string) error {
 	}
 	file := k.Name + ".zst"
 	path := filepath.Join(dir, file)
-	if _, err := record(cmd, k, capture.Options{}, path); err != nil {
+	f := recordFlags{out: path}
+	to, err := f.files(gallery{k})
+	if err != nil {
+		return err
+	}
+	defer to.discard()
+	if _, err := recordTo(cmd, gallery{k}, capture.Options{}, 1, to); err != nil {
 		return err
 	}
 	r, err := trace.Open(path)
@@ -50,19 +56,19 @@ func demo(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	defer r.Close()
-	f := checkTrace(cmd.Context(), file, r)
-	if f.Err != nil {
-		return f.Err
+	c := checkTrace(cmd.Context(), file, r)
+	if c.Err != nil {
+		return c.Err
 	}
 	out := plain.NewPrinter(cmd.OutOrStdout())
 	out.Printf("$ btrace record %s\n$ btrace diagnose %s\n\n", k.Name, file)
-	report.WriteDiagnosis(out, f)
+	report.WriteDiagnosis(out, c)
 	out.Printf("\n$ btrace view %s\n", file)
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	cfg := viewer(r, file, viewFlags{}, new(prepared))
-	cfg.Report = f.Report
+	cfg.Report = c.Report
 	if isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout()) {
 		return tui.Run(cmd.Context(), cfg)
 	}

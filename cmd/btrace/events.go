@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"btrace/capture"
 	"btrace/replay/rules/similar"
 	"btrace/trace"
 	"btrace/trace/plain"
@@ -57,7 +59,7 @@ func newEvents() *cobra.Command {
 			}
 			var w eventWriter = &ndjsonEvents{w: bufio.NewWriter(cmd.OutOrStdout())}
 			if f.format == "text" {
-				w = &textEvents{out: plain.NewPrinter(cmd.OutOrStdout()), table: trace.Operands(), launches: len(r.Launches()) > 1}
+				w = newTextEvents(cmd.OutOrStdout(), r.Launches())
 			}
 			if err := listEvents(cmd, r, q, f.limit, w); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -206,9 +208,18 @@ func (o *ndjsonEvents) flush() error {
 type textEvents struct {
 	out      *plain.Printer
 	table    []trace.FieldSpec
-	launches bool // show the launch of each event
+	launches bool            // show the launch of each event
+	ptx      map[uint32]bool // launches whose program counters are lines of PTX
 	begun    bool
 	operands []byte
+}
+
+func newTextEvents(out io.Writer, launches []trace.Launch) *textEvents {
+	o := &textEvents{out: plain.NewPrinter(out), table: trace.Operands(), launches: len(launches) > 1, ptx: make(map[uint32]bool)}
+	for _, l := range launches {
+		o.ptx[l.ID] = l.Recorder == capture.PTX
+	}
+	return o
 }
 
 func (o *textEvents) event(e *trace.Event) {
@@ -222,7 +233,7 @@ func (o *textEvents) event(e *trace.Event) {
 	if o.launches {
 		o.out.Printf("%6d ", e.Launch)
 	}
-	o.operands = appendOperands(o.operands[:0], o.table, e)
+	o.operands = appendOperands(o.operands[:0], o.table, e, o.ptx[e.Launch])
 	o.out.Printf("%12d %5d %4d %6d %08x ", e.Time, e.CTA, e.Warp, e.Seq, e.Lanes)
 	if len(o.operands) > 0 {
 		o.out.Printf("%-22s %s\n", opName(&e.Op), string(o.operands))
@@ -241,8 +252,9 @@ func opName(o *trace.Op) string {
 }
 
 // appendOperands appends an event's operands as KEY=VALUE, in the order of
-// the operand table.
-func appendOperands(b []byte, table []trace.FieldSpec, e *trace.Event) []byte {
+// the operand table. The program counter is written as a line if it is one of
+// PTX.
+func appendOperands(b []byte, table []trace.FieldSpec, e *trace.Event, ptx bool) []byte {
 	for i := range table {
 		if f := table[i].Field; e.Has.Has(f) {
 			if len(b) > 0 {
@@ -253,6 +265,10 @@ func appendOperands(b []byte, table []trace.FieldSpec, e *trace.Event) []byte {
 				continue
 			}
 			b = append(append(b, table[i].Key...), '=')
+			if f == trace.FieldPC && ptx {
+				b = strconv.AppendUint(append(b, "ptx:"...), e.PC, 10)
+				continue
+			}
 			b = appendOperand(b, f, e)
 		}
 	}

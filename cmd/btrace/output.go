@@ -24,9 +24,9 @@ func newOutput(name string) (*output, error) {
 		info, err := os.Stat(name)
 		switch {
 		case err == nil && info.IsDir():
-			return nil, fmt.Errorf("%s: is a directory, name a file in it with -o", name)
+			return nil, fmt.Errorf("%s: is a directory, name a file in it", name)
 		case err == nil && !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s: is not an ordinary file (for standard output give -o -)", name)
+			return nil, fmt.Errorf("%s: is not an ordinary file (- is standard output)", name)
 		}
 		dir = filepath.Dir(name)
 	}

@@ -10,19 +10,24 @@ import (
 
 	"btrace/capture"
 	"btrace/capture/emu"
-	"btrace/capture/kernels"
+	"btrace/capture/ptx/interp"
 	"btrace/trace"
 )
 
 // outcomes is how launches ended.
 type outcomes struct {
-	last  emu.Result
+	last  interp.Result
+	told  interp.Result   // of the first launch that did not complete, or else the last
+	odd   int             // the number of that launch
 	ends  []trace.Outcome // in the order in which they first came
 	count map[trace.Outcome]int
 	runs  int
 }
 
-func (o *outcomes) add(r emu.Result) {
+func (o *outcomes) add(r interp.Result) {
+	if o.completed() {
+		o.told, o.odd = r, o.runs
+	}
 	if o.count == nil {
 		o.count = make(map[trace.Outcome]int)
 	}
@@ -51,11 +56,10 @@ func (o outcomes) String() string {
 	return fmt.Sprintf("%d runs: %s", o.runs, strings.Join(parts, ", "))
 }
 
-// recordFile records launches of a kernel to a new file, with one seed after
-// the other. A launch may be cut short, by a panic of the kernel or by the
-// user: then it is the last, and the file is whole. After an error there is
-// no file.
-func recordFile(ctx context.Context, k kernels.Kernel, opt capture.Options, runs int, path string) (seen outcomes, cut, err error) {
+// recordFile records launches to a new file, with one seed after the other. A
+// launch may be cut short, by a panic of the kernel or by the user: then it is
+// the last, and the file is whole. After an error there is no file.
+func recordFile(ctx context.Context, t target, opt capture.Options, runs int, path string) (seen outcomes, cut, err error) {
 	w, err := trace.Create(path, trace.Options{})
 	if err != nil {
 		return seen, nil, fmt.Errorf("cannot be written: %w", reason(err))
@@ -63,16 +67,16 @@ func recordFile(ctx context.Context, k kernels.Kernel, opt capture.Options, runs
 	for i := range runs {
 		o := opt
 		o.Seed, o.Launch = opt.Seed+uint64(i), uint32(i)
-		r, err := capture.Run(ctx, k.Name, o.Config(k), k.Run, w.Writer)
+		r, err := t.run(ctx, o, w.Writer)
 		var lane *emu.LaneError
 		switch {
 		case errors.As(err, &lane):
 			cut = lane
-		case err != nil && ctx.Err() != nil:
+		case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 			cut = ctx.Err()
 		case err != nil:
 			w.Abort()
-			return seen, nil, fmt.Errorf("kernel %s: %w", k.Name, err)
+			return seen, nil, err
 		}
 		seen.add(r)
 		if cut != nil {
