@@ -23,8 +23,11 @@ func RunPTX(ctx context.Context, m *ptx.Module, k *interp.Kernel, cfg emu.Config
 		return unknown, err
 	}
 	l := trace.Launch{
-		ID: cfg.Launch, Kernel: k.Entry.Name, Program: path.Base(m.File), Recorder: PTX, Device: EmulatorDevice, Arch: EmulatorArch,
+		ID: cfg.Launch, Kernel: ptx.Readable(k.Entry.Name), Program: path.Base(m.File), Recorder: PTX, Device: EmulatorDevice, Arch: EmulatorArch,
 		Grid: cfg.Grid, Block: cfg.Block, Cluster: cfg.Cluster, Shared: uint32(cfg.Shared), Observes: observes(),
+	}
+	if l.Kernel != k.Entry.Name {
+		l.Mangled = k.Entry.Name
 	}
 	if len(m.Target) > 0 {
 		l.Arch = m.Target[0]
