@@ -18,7 +18,7 @@ func buildApprox(f *form) (o Op, ok bool) {
 	}
 	ftz := f.has("ftz")
 	if f.name == "rsqrt" && t == F64 {
-		o = Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return bits64(1 / math.Sqrt(f64(a))) }}
+		o = Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return bits64(1/math.Sqrt(f64(a)), a, a) }}
 		if ftz {
 			o.F1 = func(a uint64) uint64 { return upper(a, func(x float64) float64 { return 1 / math.Sqrt(x) }) }
 		}
@@ -70,8 +70,8 @@ func buildRootApprox(f *form) (o Op, ok bool) {
 	case t != F32:
 		return o, false
 	}
-	n := arithmeticOf(F32, rn)
 	m := adjust{f: &fmtF32, ftz: ftz}
+	n := arithmeticOf(F32, rn, ftz)
 	o.F1 = m.f1(n.sqrt)
 	if f.name == "rcp" {
 		o.F1 = m.f1(func(a uint64) uint64 { return n.div(fmtF32.one(), a) })

@@ -8,9 +8,10 @@ import "fmt"
 // a what it compares with; all others ignore b. Of old, a and b the bits above
 // the type's width are ignored.
 //
-// add of f16, f16x2, bf16 and bf16x2 is add.noftz. add of f32 keeps subnormal
-// values, as it does in shared memory; in global memory they are flushed,
-// which is the operation add.ftz. Parallel Synchronization and Communication
+// add of f16, f16x2, bf16 and bf16x2 is add.noftz. add of f32 and f64 is that
+// in shared memory; that in global memory is add.global: it flushes subnormal
+// values of f32, and its NaNs of f64 are as the operands were. For all other
+// types the two are the same. Parallel Synchronization and Communication
 // Instructions: atom.
 func Atomic(op, typ string) (func(old, a, b uint64) uint64, error) {
 	t, _ := ParseType(typ)
@@ -19,11 +20,18 @@ func Atomic(op, typ string) (func(old, a, b uint64) uint64, error) {
 	n, integer := ints(t)
 	sized := t == B32 || t == B64 || t == U32 || t == U64 || t == S32 || t == S64
 	switch op {
-	case "add", "add.ftz":
+	case "add", "add.global":
 		switch {
-		case float && (op == "add" || t == F32):
-			f2 = adjust{f: fm, ftz: op == "add.ftz"}.f2(arithmeticOf(elem, rn).add)
-		case integer && sized && !t.untyped() && op == "add":
+		case t == F64 && op == "add":
+			// It is the NaN in memory that stays.
+			add := arithmeticOf(t, rn, false).add
+			f2 = func(old, a uint64) uint64 { return add(a, old) }
+		case t == F64:
+			f2 = addGlobal64
+		case float:
+			m := adjust{f: fm, ftz: t == F32 && op == "add.global"}
+			f2 = m.f2(arithmeticOf(elem, rn, m.ftz).add)
+		case integer && sized && !t.untyped():
 			f2 = n.add
 		}
 	case "min", "max":
@@ -70,6 +78,17 @@ func Atomic(op, typ string) (func(old, a, b uint64) uint64, error) {
 		f2 = halves(f2)
 	}
 	return func(old, a, _ uint64) uint64 { return f2(old, a) }, nil
+}
+
+// addGlobal64 is add of f64 as global memory does it.
+func addGlobal64(old, a uint64) uint64 {
+	switch {
+	case fmtF64.isNaN(a):
+		return a
+	case fmtF64.isNaN(old):
+		return old
+	}
+	return bits64(f64(old)+f64(a), old, a)
 }
 
 // inc counts up to b and then starts at 0 again.

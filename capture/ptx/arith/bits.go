@@ -1,6 +1,9 @@
 package arith
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // buildBits makes the instructions that count, find and move bits: Integer
 // Arithmetic Instructions, from popc to szext.
@@ -75,11 +78,16 @@ func bfind(t Type, shiftamt bool) func(uint64) uint64 {
 }
 
 // bfe extracts a field of c bits from bit b on, sign-extended if the type is
-// signed; what lies above the top is the sign.
+// signed; what lies above the top is the sign. Of b and c the ISA takes the
+// lower 8 bits; an H100 does so for 32 bits only.
 func bfe(t Type) func(a, b, c uint64) uint64 {
 	signed := t.Signed()
+	mask := uint64(0xff)
+	if t.Bits() == 64 {
+		mask = math.MaxUint32
+	}
 	return func(a, b, c uint64) uint64 {
-		pos, n := b&0xff, c&0xff
+		pos, n := b&mask, c&mask
 		a = t.extend(a)
 		if n == 0 {
 			return 0
@@ -95,12 +103,13 @@ func bfe(t Type) func(a, b, c uint64) uint64 {
 	}
 }
 
-// bfi32 and bfi64 insert the lower n bits of a into b from bit pos on.
-func bfi32(a, b, pos, n uint64) uint64 { return uint64(uint32(bfi64(a, b, pos, n))) }
+// bfi32 and bfi64 insert the lower n bits of a into b from bit pos on. Of pos
+// and n the ISA takes the lower 8 bits; an H100 does so for 32 bits only.
+func bfi32(a, b, pos, n uint64) uint64 { return uint64(uint32(bfi64(a, b, pos&0xff, n&0xff))) }
 
 func bfi64(a, b, pos, n uint64) uint64 {
-	mask := uint64(1<<(n&0xff)-1) << (pos & 0xff)
-	return a<<(pos&0xff)&mask | b&^mask
+	mask := uint64(1<<uint32(n)-1) << uint32(pos)
+	return a<<uint32(pos)&mask | b&^mask
 }
 
 // bmskClamp and bmskWrap are n ones from bit pos on; .wrap takes both
@@ -133,9 +142,12 @@ func szext(t Type, clamp bool) func(a, b uint64) uint64 {
 
 // fns finds the n-th set bit of a mask from base on, upwards for positive n,
 // downwards for negative ones; for n = 0 whether base itself is set. All ones
-// if there is none.
+// if there is none, but 0 on an H100 if n is -2^31, which has no magnitude.
 func fns(mask, base, n uint64) uint64 {
 	pos, count, step := int64(int32(base)), int64(int32(n)), int64(1)
+	if count == math.MinInt32 {
+		return 0
+	}
 	if count < 0 {
 		count, step = -count, -1
 	}
@@ -212,7 +224,7 @@ func buildLogic(f *form) (o Op, ok bool) {
 	case "not":
 		return Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return t.extend(^a) }}, true
 	case "cnot":
-		return Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return flag(t.extend(a) == 0) }}, t != Pred
+		return Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return bit(t.extend(a) == 0) }}, t != Pred
 	case "lop3":
 		o = Op{Dst: B32, Src: []Type{B32, B32, B32, U32}, Bool: f.one("and", "or")}
 		o.F4 = func(a, b, c, lut uint64) uint64 { return lop3(a, b, c, uint8(lut)) }

@@ -3,8 +3,10 @@ package arith
 import "math/bits"
 
 // buildCarry makes the instructions that read or write the carry flag:
-// Extended-Precision Integer Arithmetic Instructions. For subtractions the
-// flag is the borrow.
+// Extended-Precision Integer Arithmetic Instructions. The ISA has subtractions
+// write and read a borrow. On an H100 the flag is the carry of a + ^b + 1, set
+// if there is no borrow; only a program that reads in a sum the flag of a
+// difference, or the other way round, can tell.
 func buildCarry(f *form) (o Op, ok bool) {
 	t := f.only()
 	if t != U32 && t != S32 && t != U64 && t != S64 {
@@ -15,7 +17,7 @@ func buildCarry(f *form) (o Op, ok bool) {
 	reads := o.ReadsCC
 	short := t.Bits() == 32
 	sum := func(a, b uint64, cc bool) (uint64, bool) {
-		in := flag(cc && reads)
+		in := bit(cc && reads)
 		if short {
 			d, c := bits.Add32(uint32(a), uint32(b), uint32(in))
 			return t.extend(uint64(d)), c != 0
@@ -28,13 +30,13 @@ func buildCarry(f *form) (o Op, ok bool) {
 		o.Carry = func(a, b, _ uint64, cc bool) (uint64, bool) { return sum(a, b, cc) }
 	case "sub", "subc":
 		o.Carry = func(a, b, _ uint64, cc bool) (uint64, bool) {
-			in := flag(cc && reads)
+			in := bit(!cc && reads)
 			if short {
-				d, c := bits.Sub32(uint32(a), uint32(b), uint32(in))
-				return t.extend(uint64(d)), c != 0
+				d, borrow := bits.Sub32(uint32(a), uint32(b), uint32(in))
+				return t.extend(uint64(d)), borrow == 0
 			}
-			d, c := bits.Sub64(a, b, in)
-			return d, c != 0
+			d, borrow := bits.Sub64(a, b, in)
+			return d, borrow == 0
 		}
 	case "mad", "madc":
 		o.Src = same(t, 3)
@@ -53,8 +55,8 @@ func buildCarry(f *form) (o Op, ok bool) {
 	return o, true
 }
 
-// flag is a carry as a number.
-func flag(cc bool) uint64 {
+// bit is a truth value as a number.
+func bit(cc bool) uint64 {
 	if cc {
 		return 1
 	}

@@ -6,14 +6,7 @@ import "math"
 // Comparison and Selection Instructions.
 func test(cmp string, t Type) func(a, b uint64) bool {
 	if f := formatOf(t); f != nil {
-		value := f.widen
-		switch t {
-		case F32:
-			value = func(a uint64) float64 { return float64(f32(a)) }
-		case F64:
-			value = f64
-		}
-		return testFloat(cmp, value)
+		return testFloat(cmp, f.value())
 	}
 	n, ok := ints(t)
 	if !ok {
@@ -245,8 +238,8 @@ func buildTestp(f *form) (o Op, ok bool) {
 		o.Test = func(a, _ uint64) bool { return a&magnitude <= fm.inf }
 	case "notanumber":
 		o.Test = func(a, _ uint64) bool { return a&magnitude > fm.inf }
-	case "normal":
-		o.Test = func(a, _ uint64) bool { return a&fm.inf != 0 && a&magnitude < fm.inf }
+	case "normal": // of which zero is one
+		o.Test = func(a, _ uint64) bool { return (a&fm.inf != 0 || a&magnitude == 0) && a&magnitude < fm.inf }
 	case "subnormal":
 		o.Test = func(a, _ uint64) bool { return a&fm.inf == 0 && a&magnitude != 0 }
 	}

@@ -28,26 +28,40 @@ func buildCvt(f *form) (o Op, ok bool) {
 	case from == nil && !scalar(src), to == nil && !scalar(dst):
 		return o, false
 	case from == nil && to == nil:
-		o.F1 = cvtInteger(dst, src, f.has("sat"))
-		return o, true
+		sat := f.has("sat")
+		o.F1 = cvtInteger(dst, src, sat)
+		return o, !sat || !within(src, dst)
 	case from == nil:
 		r, named := f.rounded()
-		m := adjust{f: to, sat: f.has("sat"), ftz: dst == F32 && f.has("ftz")}
+		m := adjust{f: to, sat: dst != BF16 && f.has("sat")}
+		if dst == F32 {
+			f.has("ftz") // no integer gives a subnormal value
+		}
 		o.F1 = m.f1(cvtToFloat(to, src, r))
-		return o, named
+		return o, named && !(dst == BF16 && src.Bits() == 8)
 	case to == nil:
 		f.has("sat") // floating point is always clamped to the integer's range
 		m := adjust{f: from, ftz: src == F32 && f.has("ftz")}
 		i, named := f.roundedToInteger()
 		convert := cvtToInteger(dst, src, i)
 		o.F1 = func(a uint64) uint64 { return convert(m.in(a)) }
-		return o, named
+		return o, named && !(src == BF16 && dst.Bits() == 8)
 	}
 	return cvtFloat(f, dst, src)
 }
 
 // scalar reports whether the type is an integer that cvt converts.
 func scalar(t Type) bool { return t >= U8 && t <= S64 }
+
+// within reports whether one integer type has all values of the other: then
+// there is no .sat.
+func within(src, dst Type) bool {
+	bits := dst.Bits()
+	if dst.Signed() && !src.Signed() {
+		bits--
+	}
+	return src.Bits() <= bits && (dst.Signed() || !src.Signed())
+}
 
 // cvtInteger converts between integers: chopped or extended, or clamped to
 // the range of dst if sat.
@@ -153,17 +167,23 @@ func (f *format) value() func(uint64) float64 {
 	return f.widen
 }
 
-// cvtToInteger converts to an integer, clamped to its range.
+// cvtToInteger converts to an integer, clamped to its range. A NaN becomes 0
+// or, on an H100, the highest bit of the type where f64 or 64 bits are
+// involved.
 func cvtToInteger(dst, src Type, round func(float64) float64) func(uint64) uint64 {
 	low, high := limits(dst)
 	top := math.Ldexp(1, bits.Len64(high)) // the first value above the range
 	bottom := float64(low)
 	value := formatOf(src).value()
+	var nan uint64
+	if src == F64 || dst.Bits() == 64 {
+		nan = dst.extend(1 << (dst.Bits() - 1))
+	}
 	return func(a uint64) uint64 {
 		x := value(a)
 		switch x = round(x); {
 		case x != x:
-			return 0
+			return nan
 		case x >= top:
 			return high
 		case x < bottom:
@@ -178,40 +198,82 @@ func cvtToInteger(dst, src Type, round func(float64) float64) func(uint64) uint6
 // cvtFloat converts between formats, or rounds to an integer in one.
 func cvtFloat(f *form, dst, src Type) (o Op, ok bool) {
 	from, to := formatOf(src), formatOf(dst)
-	value := from.value()
 	o = Op{Dst: dst, Src: same(src, 1)}
 	ftz := (src == F32 || dst == F32) && f.has("ftz")
 	in := adjust{f: from, ftz: ftz && src == F32}
-	out := adjust{f: to, ftz: ftz && dst == F32, sat: f.has("sat"), relu: f.has("relu")}
-	finite := f.has("satfinite")
-	if integral, named := f.roundedToInteger(); named {
-		o.F1 = func(a uint64) uint64 { return out.out(to.fromFloat64(integral(value(in.in(a))), rn)) }
-		return o, dst == src
-	}
+	out := adjust{f: to, sat: (src != BF16 && dst != BF16) && f.has("sat"), relu: src == F32 && f.has("relu")}
+	finite := src == F32 && f.has("satfinite")
+	value := from.value()
+	integral, integer := f.roundedToInteger()
+	nan := cvtNaN(dst, src, ftz, integer)
 	r, named := f.rounded()
 	narrows := to.frac < from.frac || to.emin > from.emin
 	if !named {
 		r = rn
 	}
+	convert := func(a uint64) uint64 { return to.narrow(value(a), r) }
+	switch {
+	case integer:
+		ok = dst == src && !named
+		convert = func(a uint64) uint64 { return to.fromFloat64(integral(value(a))) }
+	case dst == src:
+		ok = !named
+		convert = func(a uint64) uint64 { return a & (to.sign<<1 - 1) }
+	case narrows:
+		ok = named
+		if ftz && dst == F32 {
+			convert = func(a uint64) uint64 { return to.narrowFlush(value(a), r) }
+		}
+	default:
+		ok = !named
+		convert = func(a uint64) uint64 { return to.fromFloat64(value(a)) }
+	}
 	o.F1 = func(a uint64) uint64 {
-		v := to.fromFloat64(value(in.in(a)), r)
+		if from.isNaN(a) {
+			return out.out(nan(a))
+		}
+		v := convert(in.in(a))
 		if finite {
 			v = to.finite(v)
 		}
 		return out.out(v)
 	}
-	if dst == src {
-		o.F1 = func(a uint64) uint64 { return out.out(in.in(src.extend(a))) }
-	}
-	return o, named == narrows
+	return o, ok
 }
 
-// fromFloat64 rounds x to the format, which may be f64 itself.
-func (f *format) fromFloat64(x float64, r rounding) uint64 {
-	if f == &fmtF64 {
-		return bits64(x)
+// cvtNaN is the NaN that a NaN becomes, as an H100 has it.
+func cvtNaN(dst, src Type, ftz, integer bool) func(uint64) uint64 {
+	from, to := formatOf(src), formatOf(dst)
+	shift := to.frac - from.frac
+	keep := func(a uint64) uint64 {
+		v := a & (from.quiet()<<1 - 1)
+		if shift >= 0 {
+			v <<= shift
+		} else {
+			v >>= -shift
+		}
+		if a&from.sign != 0 {
+			v |= to.sign
+		}
+		return v | to.inf
 	}
-	return f.narrow(x, r)
+	switch {
+	case src == dst && src == F64 && !integer, src == BF16 && dst == F32, src == F32 && dst == F32 && !ftz && !integer:
+		return keep
+	case src == F32 && dst == F64 && ftz:
+		return func(uint64) uint64 { return keep(fmtF32.nan) }
+	case src == F64, dst == F64:
+		return func(a uint64) uint64 { return keep(a) | to.quiet() }
+	}
+	return func(uint64) uint64 { return to.nan }
+}
+
+// fromFloat64 is x in the format, of which it is a value.
+func (f *format) fromFloat64(x float64) uint64 {
+	if f == &fmtF64 {
+		return math.Float64bits(x)
+	}
+	return f.narrow(x, rn)
 }
 
 // finite replaces infinity by the largest finite value of its sign:
@@ -224,15 +286,19 @@ func (f *format) finite(v uint64) uint64 {
 }
 
 // cvtTF32 converts f32 to tf32, which is f32 with the lower 13 bits of the
-// fraction left out.
+// fraction left out. An H100 treats infinity as another number that .satfinite
+// takes down by one step, and with .rna NaNs too.
 func cvtTF32(f *form, src Type) (o Op, ok bool) {
 	r := f.round(rm)
 	out := adjust{f: &fmtTF32, relu: r != rna && f.has("relu")}
 	finite := f.has("satfinite")
 	o = Op{Dst: TF32, Src: same(src, 1), F1: func(a uint64) uint64 {
 		v := fmtTF32.narrow(float64(f32(a)), r)
-		if finite {
-			v = fmtTF32.finite(v)
+		if r == rna && fmtF32.isNaN(a) {
+			v = a & math.MaxUint32 >> 13
+		}
+		if finite && v&fmtTF32.inf == fmtTF32.inf {
+			v--
 		}
 		return out.out(v) << 13
 	}}

@@ -12,5 +12,5 @@
 //
 // Section names in comments are those of NVIDIA's PTX ISA. Where that leaves
 // a result open (division by zero, the payload of a NaN) or the hardware
-// differs from it, an H100 decides: testdata/h100.bin holds what it gave.
+// differs from it, an H100 decides: testdata holds what it gave.
 package arith

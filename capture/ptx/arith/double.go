@@ -101,7 +101,7 @@ func fma64(x, y, z float64, r rounding) float64 {
 	}
 	// If bits were lost, then of the smaller one: the difference lies a
 	// little below that of what is left.
-	lo, c := bits.Sub64(big.lo, small.lo, flag(sticky))
+	lo, c := bits.Sub64(big.lo, small.lo, bit(sticky))
 	hi, _ := bits.Sub64(big.hi, small.hi, c)
 	if hi|lo == 0 {
 		return zeroSum(1, -1, r)

@@ -11,63 +11,98 @@ import (
 // in one rounding mode: Floating Point Instructions and Half Precision
 // Floating Point Instructions.
 type arithmetic struct {
-	add, mul, div func(a, b uint64) uint64
-	fma           func(a, b, c uint64) uint64
-	sqrt          func(a uint64) uint64
+	add, sub, mul, div func(a, b uint64) uint64
+	fma                func(a, b, c uint64) uint64
+	sqrt               func(a uint64) uint64
 }
 
-// arithmeticOf is the arithmetic of F16, BF16, F32 or F64.
-func arithmeticOf(t Type, r rounding) arithmetic {
-	switch {
-	case t == F32 && r == rn:
-		return arithmetic{
-			add: func(a, b uint64) uint64 { return bits32(f32(a) + f32(b)) },
-			mul: func(a, b uint64) uint64 { return bits32(f32(a) * f32(b)) },
-			div: func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) },
-			fma: func(a, b, c uint64) uint64 {
-				return bits32(float32(fmaOdd(float64(f32(a)), float64(f32(b)), float64(f32(c)))))
-			},
-			sqrt: func(a uint64) uint64 { return bits32(float32(math.Sqrt(float64(f32(a))))) },
-		}
-	case t == F64 && r == rn:
-		return arithmetic{
-			add:  func(a, b uint64) uint64 { return bits64(f64(a) + f64(b)) },
-			mul:  func(a, b uint64) uint64 { return bits64(f64(a) * f64(b)) },
-			div:  func(a, b uint64) uint64 { return bits64(f64(a) / f64(b)) },
-			fma:  func(a, b, c uint64) uint64 { return bits64(math.FMA(f64(a), f64(b), f64(c))) },
-			sqrt: func(a uint64) uint64 { return bits64(math.Sqrt(f64(a))) },
-		}
-	case t == F64:
-		return arithmetic{
-			add:  func(a, b uint64) uint64 { return bits64(add64(f64(a), f64(b), r)) },
-			mul:  func(a, b uint64) uint64 { return bits64(mul64(f64(a), f64(b), r)) },
-			div:  func(a, b uint64) uint64 { return bits64(div64(f64(a), f64(b), r)) },
-			fma:  func(a, b, c uint64) uint64 { return bits64(fma64(f64(a), f64(b), f64(c), r)) },
-			sqrt: func(a uint64) uint64 { return bits64(sqrt64(f64(a), r)) },
-		}
+// arithmeticOf is the arithmetic of F16, BF16, F32 or F64. If ftz, subnormal
+// results are flushed; operands are not.
+func arithmeticOf(t Type, r rounding, ftz bool) arithmetic {
+	if t == F64 {
+		return arithmetic64(r)
 	}
 	f := formatOf(t)
-	// sum is x + y, of which zeroSum decides the sign if it is zero.
+	value := f.value()
+	round := func(x float64) uint64 { return f.narrow(x, r) }
+	switch {
+	case ftz && t == F32 && r == rn:
+		round = func(x float64) uint64 {
+			if v := float32(x); v > 0x1p-126 || v < -0x1p-126 {
+				return uint64(math.Float32bits(v))
+			}
+			return f.narrowFlush(x, rn)
+		}
+	case ftz:
+		round = func(x float64) uint64 { return f.narrowFlush(x, r) }
+	}
 	sum := func(x, y float64) uint64 {
 		s := addOdd(x, y)
 		if s == 0 {
 			s = zeroSum(x, y, r)
 		}
-		return f.narrow(s, r)
+		return round(s)
 	}
-	return arithmetic{
-		add:  func(a, b uint64) uint64 { return sum(f.widen(a), f.widen(b)) },
-		mul:  func(a, b uint64) uint64 { return f.narrow(f.widen(a)*f.widen(b), r) },
-		div:  func(a, b uint64) uint64 { return f.narrow(divOdd(f.widen(a), f.widen(b)), r) },
-		fma:  func(a, b, c uint64) uint64 { return sum(f.widen(a)*f.widen(b), f.widen(c)) },
-		sqrt: func(a uint64) uint64 { return f.narrow(sqrtOdd(f.widen(a)), r) },
+	n := arithmetic{
+		add:  func(a, b uint64) uint64 { return sum(value(a), value(b)) },
+		sub:  func(a, b uint64) uint64 { return sum(value(a), -value(b)) },
+		mul:  func(a, b uint64) uint64 { return round(value(a) * value(b)) },
+		div:  func(a, b uint64) uint64 { return round(divOdd(value(a), value(b))) },
+		fma:  func(a, b, c uint64) uint64 { return sum(value(a)*value(b), value(c)) },
+		sqrt: func(a uint64) uint64 { return round(sqrtOdd(value(a))) },
 	}
+	if t == F32 && r == rn && !ftz {
+		n.mul = func(a, b uint64) uint64 { return bits32(f32(a) * f32(b)) }
+		n.div = func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) }
+		n.fma = func(a, b, c uint64) uint64 {
+			return bits32(float32(fmaOdd(float64(f32(a)), float64(f32(b)), float64(f32(c)))))
+		}
+		n.sqrt = func(a uint64) uint64 { return bits32(float32(math.Sqrt(float64(f32(a))))) }
+	}
+	if t == F32 && r == rn {
+		// Sums that are subnormal are exact: flushing is left to the caller.
+		n.add = func(a, b uint64) uint64 { return bits32(f32(a) + f32(b)) }
+		n.sub = func(a, b uint64) uint64 { return bits32(f32(a) - f32(b)) }
+	}
+	return n
+}
+
+// arithmetic64 is the arithmetic of f64. A NaN among the operands is the
+// result, made quiet: of several that of b, then c, then a, but for a
+// quotient that of a.
+func arithmetic64(r rounding) arithmetic {
+	n := arithmetic{
+		add:  func(a, b uint64) uint64 { return bits64(add64(f64(a), f64(b), r), b, a) },
+		sub:  func(a, b uint64) uint64 { return bits64(add64(f64(a), -f64(b), r), b, a) },
+		mul:  func(a, b uint64) uint64 { return bits64(mul64(f64(a), f64(b), r), b, a) },
+		div:  func(a, b uint64) uint64 { return bits64(div64(f64(a), f64(b), r), a, b) },
+		sqrt: func(a uint64) uint64 { return bits64(sqrt64(f64(a), r), a, a) },
+	}
+	fma := func(a, b, c uint64) float64 { return fma64(f64(a), f64(b), f64(c), r) }
+	if r == rn {
+		n = arithmetic{
+			add:  func(a, b uint64) uint64 { return bits64(f64(a)+f64(b), b, a) },
+			sub:  func(a, b uint64) uint64 { return bits64(f64(a)-f64(b), b, a) },
+			mul:  func(a, b uint64) uint64 { return bits64(f64(a)*f64(b), b, a) },
+			div:  func(a, b uint64) uint64 { return bits64(f64(a)/f64(b), a, b) },
+			sqrt: func(a uint64) uint64 { return bits64(math.Sqrt(f64(a)), a, a) },
+		}
+		fma = func(a, b, c uint64) float64 { return math.FMA(f64(a), f64(b), f64(c)) }
+	}
+	n.fma = func(a, b, c uint64) uint64 {
+		x := fma(a, b, c)
+		if x != x && fmtF64.isNaN(b) {
+			return quietNaN(b, b)
+		}
+		return bits64(x, c, a)
+	}
+	return n
 }
 
 func f32(v uint64) float32 { return math.Float32frombits(uint32(v)) }
 func f64(v uint64) float64 { return math.Float64frombits(v) }
 
-// bits32 is the bits of a result: every NaN is the canonical one.
+// bits32 is the bits of a result: every NaN is the one that hardware makes.
 func bits32(x float32) uint64 {
 	if x != x {
 		return 0x7fffffff
@@ -75,11 +110,25 @@ func bits32(x float32) uint64 {
 	return uint64(math.Float32bits(x))
 }
 
-func bits64(x float64) uint64 {
+// bits64 is the bits of a result of operands a and b; if it is a NaN, that
+// among them, a first.
+func bits64(x float64, a, b uint64) uint64 {
 	if x != x {
-		return 0x7ff8000000000000
+		return quietNaN(a, b)
 	}
 	return math.Float64bits(x)
+}
+
+// quietNaN is the first of two values of f64 that is a NaN, made quiet; if
+// neither is, what hardware makes.
+func quietNaN(a, b uint64) uint64 {
+	switch {
+	case fmtF64.isNaN(a):
+		return a | fmtF64.quiet()
+	case fmtF64.isNaN(b):
+		return b | fmtF64.quiet()
+	}
+	return fmtF64.nan
 }
 
 // adjust is what modifiers do to operands and results of a format.
@@ -162,18 +211,18 @@ func buildSum(f *form) (o Op, ok bool) {
 	if r != rn && elem != F32 && elem != F64 || !named && (f.name == "fma" || f.name == "mad") {
 		return o, false
 	}
-	n := arithmeticOf(elem, r)
 	m := adjust{f: fm}
 	if elem == F32 || elem == F16 {
 		m.ftz = f.has("ftz")
 		m.sat = f.has("sat")
 	}
+	n := arithmeticOf(elem, r, m.ftz)
 	o = Op{Dst: t, Src: same(t, 2)}
 	switch f.name {
 	case "add":
 		o.F2 = m.f2(n.add)
 	case "sub":
-		o.F2 = m.f2(func(a, b uint64) uint64 { return n.add(a, b^fm.sign) })
+		o.F2 = m.f2(n.sub)
 	case "mul":
 		o.F2 = m.f2(n.mul)
 	case "fma", "mad":
@@ -222,12 +271,12 @@ func buildDiv(f *form) (o Op, ok bool) {
 			o.F2 = m.f2(divApprox)
 			return o, true
 		case "full":
-			o.F2 = m.f2(arithmeticOf(t, rn).div)
+			o.F2 = m.f2(arithmeticOf(t, rn, m.ftz).div)
 			return o, true
 		}
 	}
 	r, ok := f.rounded()
-	o.F2 = m.f2(arithmeticOf(t, r).div)
+	o.F2 = m.f2(arithmeticOf(t, r, m.ftz).div)
 	return o, ok
 }
 
@@ -241,9 +290,9 @@ func buildRoot(f *form) (o Op, ok bool) {
 	if !ok || t != F32 && t != F64 {
 		return o, false
 	}
-	n := arithmeticOf(t, r)
 	one := formatOf(t).one()
 	m := adjust{f: formatOf(t), ftz: t == F32 && f.has("ftz")}
+	n := arithmeticOf(t, r, m.ftz)
 	o = Op{Dst: t, Src: same(t, 1), F1: m.f1(n.sqrt)}
 	if f.name == "rcp" {
 		o.F1 = m.f1(func(a uint64) uint64 { return n.div(one, a) })
@@ -259,11 +308,19 @@ func buildSign(f *form) (o Op, ok bool) {
 		return buildInteger(f)
 	}
 	m := adjust{f: fm, ftz: (elem == F32 || elem == F16) && f.has("ftz")}
-	change := func(a uint64) uint64 { return elem.extend(a) &^ fm.sign }
+	and, xor := fm.sign-1, uint64(0)
 	if f.name == "neg" {
-		change = func(a uint64) uint64 { return elem.extend(a) ^ fm.sign }
+		and, xor = fm.sign<<1-1, fm.sign
 	}
-	o = Op{Dst: t, Src: same(t, 1), F1: m.f1(change)}
+	o = Op{Dst: t, Src: same(t, 1), F1: m.f1(func(a uint64) uint64 {
+		if fm.isNaN(a) {
+			if elem == F64 {
+				return quietNaN(a, a)
+			}
+			return fm.nan
+		}
+		return a&and ^ xor
+	})}
 	if elem != t {
 		o.F1 = halves1(o.F1)
 	}
@@ -335,6 +392,8 @@ func (p *pick) of(a, b uint64) uint64 {
 	an, bn := f.isNaN(a), f.isNaN(b)
 	d := a
 	switch {
+	case an && bn && f == &fmtF64:
+		return quietNaN(b, a)
 	case an && bn, p.nan && (an || bn):
 		return f.nan
 	case an:

@@ -40,7 +40,7 @@ func integersOf[T, W number](width int) integers {
 		},
 		rem: func(a, b uint64) uint64 {
 			if T(b) == 0 {
-				return uint64(T(a))
+				return uint64(^T(0))
 			}
 			return uint64(T(a) % T(b))
 		},
@@ -112,9 +112,9 @@ func buildSumInteger(f *form) (o Op, ok bool) {
 	t := f.only()
 	if f.name == "add" || f.name == "sub" {
 		n, ok := ints(t)
-		if h := t.half(); h != 0 && !h.Float() {
+		if h := t.half(); h != 0 && f.name == "add" {
 			if n, ok = ints(h); ok {
-				n.add, n.sub = halves(n.add), halves(n.sub)
+				n.add = halves(n.add)
 			}
 		}
 		o = Op{Dst: t, Src: same(t, 2), F2: n.add}

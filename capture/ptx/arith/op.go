@@ -31,7 +31,8 @@ type Op struct {
 
 	// Carry is an instruction of the add.cc family: it takes and gives the
 	// carry flag CC.CF. It ignores c where Src has two types, and cc where
-	// ReadsCC is not set.
+	// ReadsCC is not set. After a subtraction the flag says that there was no
+	// borrow.
 	Carry             func(a, b, c uint64, cc bool) (d uint64, carry bool)
 	ReadsCC, WritesCC bool
 

@@ -73,12 +73,13 @@ type format struct {
 	nan  uint64 // the NaN that hardware makes
 }
 
-// The formats. NaNs are what an H100 gives.
+// The formats. nan is what an H100 gives: those of f64 keep their payload, so
+// that nan is only what it gives where no operand is one.
 var (
 	fmtF16  = format{frac: 10, emin: -14, sign: 1 << 15, max: 0x7bff, inf: 0x7c00, nan: 0x7fff}
 	fmtBF16 = format{frac: 7, emin: -126, sign: 1 << 15, max: 0x7f7f, inf: 0x7f80, nan: 0x7fff}
 	fmtF32  = format{frac: 23, emin: -126, sign: 1 << 31, max: 0x7f7fffff, inf: 0x7f800000, nan: 0x7fffffff}
-	fmtF64  = format{frac: 52, emin: -1022, sign: 1 << 63, max: 1<<63 - 1<<52 - 1, inf: 0x7ff << 52, nan: 0xfff << 51}
+	fmtF64  = format{frac: 52, emin: -1022, sign: 1 << 63, max: 1<<63 - 1<<52 - 1, inf: 0x7ff << 52, nan: 0x1fff << 51}
 	fmtTF32 = format{frac: 10, emin: -126, sign: 1 << 18, max: 0x3fbff, inf: 0x3fc00, nan: 0x3ffff}
 	fmtE4M3 = format{frac: 3, emin: -6, sign: 1 << 7, max: 0x7e, inf: 0x7f, nan: 0x7f}
 	fmtE5M2 = format{frac: 2, emin: -14, sign: 1 << 7, max: 0x7b, inf: 0x7c, nan: 0x7f}
@@ -176,6 +177,24 @@ func (f *format) narrow(x float64, r rounding) uint64 {
 	return f.pack(neg, m, e-1075, false, r)
 }
 
+// narrowFlush is narrow with .ftz: what is subnormal becomes zero. Whether it
+// is subnormal an H100 decides after rounding it as if exponents had no end.
+func (f *format) narrowFlush(x float64, r rounding) uint64 {
+	v := f.narrow(x, r)
+	if v&(f.sign-1) > f.inf&-f.inf {
+		return v // larger than the smallest normal number
+	}
+	if v&f.inf == 0 {
+		return v & f.sign
+	}
+	// It may have been rounded up to that from below. Four times x has one bit
+	// more to be rounded to.
+	if f.narrow(4*x, r)&(f.sign-1) < 3<<f.frac {
+		return v & f.sign
+	}
+	return v
+}
+
 // widen is the value of bits of a format narrower than f64 and with infinities.
 // float64 holds it exactly; of a NaN only that it is one is kept.
 func (f *format) widen(v uint64) float64 {
@@ -198,6 +217,9 @@ func (f *format) widen(v uint64) float64 {
 	}
 	return x
 }
+
+// quiet is the bit that tells quiet NaNs from signalling ones.
+func (f *format) quiet() uint64 { return 1 << (f.frac - 1) }
 
 // isNaN reports whether bits of the format are a NaN.
 func (f *format) isNaN(v uint64) bool { return v&(f.sign-1) > f.inf }
