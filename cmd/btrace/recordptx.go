@@ -25,9 +25,9 @@ import (
 
 // Bounds on what is read and on what an error lists.
 const (
-	maxPTX      = 64 << 20 // bytes of a file
-	listedNames = 40       // entries in an error
-	listedFails = 3        // syntax errors in an error
+	maxPTX       = 64 << 20 // bytes of a file
+	listedNames  = 40       // entries in an error
+	listedErrors = 3        // errors in one
 )
 
 // ptxKernel is an entry of a PTX file, with what is passed to it.
@@ -67,10 +67,10 @@ func (f *recordFlags) ptxTarget(cmd *cobra.Command, file string) (target, error)
 	}
 	p.kernel, err = interp.Compile(m, entry)
 	var refused interp.Refusals
-	switch {
-	case errors.As(err, &refused) && len(refused) > 1:
-		return nil, fmt.Errorf("%s cannot be run: %w (`btrace record --check %s` lists them)", entry.Name, err, quoted(file))
-	case err != nil:
+	if errors.As(err, &refused) {
+		err = firstOf(refused, fmt.Sprintf(" (`btrace record --check %s` lists all)", quoted(file)))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s cannot be run: %w", entry.Name, err)
 	}
 	return p, nil
@@ -125,13 +125,13 @@ func (p *ptxKernel) run(ctx context.Context, opt capture.Options, w *trace.Write
 
 // readPTX reads, parses and resolves a PTX file; "-" is standard input.
 func readPTX(cmd *cobra.Command, file string) (*ptx.Module, error) {
-	src, err := readSource(cmd, file)
-	if err != nil {
-		return nil, err
-	}
 	name := file
 	if file == "-" {
 		name = "stdin"
+	}
+	src, err := readSource(cmd, file, name)
+	if err != nil {
+		return nil, err
 	}
 	if err := notPTX(name, src); err != nil {
 		return nil, err
@@ -142,13 +142,13 @@ func readPTX(cmd *cobra.Command, file string) (*ptx.Module, error) {
 	}
 	var all ptx.Errors
 	if errors.As(err, &all) {
-		return nil, firstErrors(all)
+		return nil, firstOf(all, "")
 	}
 	return m, err
 }
 
-// readSource reads the bytes of a file.
-func readSource(cmd *cobra.Command, file string) ([]byte, error) {
+// readSource reads the bytes of a file; name is for messages.
+func readSource(cmd *cobra.Command, file, name string) ([]byte, error) {
 	var in io.ReadCloser
 	if file == "-" {
 		in = newMeter(io.Discard, "", 0).stream(cmd.Context(), cmd.InOrStdin())
@@ -166,9 +166,9 @@ func readSource(cmd *cobra.Command, file string) ([]byte, error) {
 	src, err := io.ReadAll(io.LimitReader(in, maxPTX+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: cannot be read: %w", file, reason(err))
+		return nil, fmt.Errorf("%s: cannot be read: %w", name, reason(err))
 	case len(src) > maxPTX:
-		return nil, fmt.Errorf("%s: is longer than the %d MiB that a PTX file may have", file, maxPTX>>20)
+		return nil, fmt.Errorf("%s: is longer than the %d MiB that a PTX file may have", name, maxPTX>>20)
 	}
 	return src, nil
 }
@@ -190,14 +190,15 @@ func notPTX(file string, src []byte) error {
 	return nil
 }
 
-// firstErrors is the error for a file that does not parse: one line.
-func firstErrors(all ptx.Errors) error {
+// firstOf is the first few of some errors, as one; hint says what to do about
+// more.
+func firstOf[E error](all []E, hint string) error {
 	var lines []string
-	for _, e := range all[:min(len(all), listedFails)] {
+	for _, e := range all[:min(len(all), listedErrors)] {
 		lines = append(lines, e.Error())
 	}
 	if n := len(all) - len(lines); n > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", n))
+		lines = append(lines, fmt.Sprintf("and %d more%s", n, hint))
 	}
 	return errors.New(strings.Join(lines, "; "))
 }
