@@ -10,8 +10,9 @@ import (
 )
 
 // What README.md shows is what the program prints: every command in a console
-// block is run, in order, in a copy of sample-traces. UPDATE_SCRIPTS=1
-// rewrites the outputs.
+// block is run, in order, in a folder that has what is in sample-traces and the
+// PTX that nvcc made of the interpreter's corpus. UPDATE_SCRIPTS=1 rewrites the
+// outputs.
 func TestReadme(t *testing.T) {
 	readme, err := filepath.Abs("../../README.md")
 	if err != nil {
@@ -22,8 +23,10 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../sample-traces")); err != nil {
-		t.Fatal(err)
+	for _, from := range []string{"../../sample-traces", "../../capture/ptx/interp/testdata/corpus/nvcc"} {
+		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Chdir(dir)
 
