@@ -49,9 +49,8 @@ func buildApprox(f *form) (o Op, ok bool) {
 	default:
 		ok = f.name == "tanh" && !ftz
 	}
-	m := adjust{f: fm, ftz: ftz}
-	value := fm.value()
-	o = Op{Dst: t, Src: same(t, 1), F1: m.f1(func(a uint64) uint64 { return fm.narrow(fn(value(a)), rn) })}
+	value, round := fm.value(ftz), fm.rounder(rn, ftz)
+	o = Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return round(fn(value(a))) }}
 	if elem != t {
 		o.F1 = halves1(o.F1)
 	}
@@ -62,21 +61,12 @@ func buildApprox(f *form) (o Op, ok bool) {
 func buildRootApprox(f *form) (o Op, ok bool) {
 	t := f.only()
 	ftz := f.has("ftz")
-	o = Op{Dst: t, Src: same(t, 1)}
-	switch {
-	case t == F64 && f.name == "rcp" && ftz:
-		o.F1 = func(a uint64) uint64 { return upper(a, func(x float64) float64 { return 1 / x }) }
-		return o, true
-	case t != F32:
-		return o, false
+	if t == F64 {
+		return Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 {
+			return upper(a, func(x float64) float64 { return 1 / x })
+		}}, f.name == "rcp" && ftz
 	}
-	m := adjust{f: &fmtF32, ftz: ftz}
-	n := arithmeticOf(F32, rn, ftz)
-	o.F1 = m.f1(n.sqrt)
-	if f.name == "rcp" {
-		o.F1 = m.f1(func(a uint64) uint64 { return n.div(fmtF32.one(), a) })
-	}
-	return o, true
+	return root(f.name, F32, rn, ftz), t == F32
 }
 
 // upper is what rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 do: of the

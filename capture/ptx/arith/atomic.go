@@ -29,8 +29,7 @@ func Atomic(op, typ string) (func(old, a, b uint64) uint64, error) {
 		case t == F64:
 			f2 = addGlobal64
 		case float:
-			m := adjust{f: fm, ftz: t == F32 && op == "add.global"}
-			f2 = m.f2(arithmeticOf(elem, rn, m.ftz).add)
+			f2 = arithmeticOf(elem, rn, t == F32 && op == "add.global").add
 		case integer && sized && !t.untyped():
 			f2 = n.add
 		}

@@ -167,24 +167,14 @@ func fns(mask, base, n uint64) uint64 {
 	return 0xffffffff
 }
 
-// buildShift makes shl and shr: amounts above the width shift everything out.
+// buildShift makes shl and shr.
 func buildShift(f *form) (o Op, ok bool) {
 	t := f.only()
-	o = Op{Dst: t, Src: []Type{t, U32}}
-	switch t {
-	case B16, B32, B64:
-		o.F2 = func(a, b uint64) uint64 { return t.extend(a << uint32(b)) }
-		if f.name == "shr" {
-			o.F2 = func(a, b uint64) uint64 { return t.extend(a) >> uint32(b) }
-		}
-	case U16, U32, U64:
-		o.F2 = func(a, b uint64) uint64 { return t.extend(a) >> uint32(b) }
-	case S16, S32, S64:
-		o.F2 = func(a, b uint64) uint64 { return uint64(int64(t.extend(a)) >> uint32(b)) }
-	default:
-		return o, false
+	n, ok := ints(t)
+	if f.name == "shl" {
+		return Op{Dst: t, Src: []Type{t, U32}, F2: n.shl}, t.untyped()
 	}
-	return o, t.untyped() || f.name == "shr"
+	return Op{Dst: t, Src: []Type{t, U32}, F2: n.shr}, ok
 }
 
 // buildFunnel makes shf: the pair b:a shifted, of which .l gives the upper and
@@ -210,27 +200,36 @@ func buildFunnel(f *form) (o Op, ok bool) {
 // buildLogic makes the bitwise instructions. Of .pred the values are 0 and 1.
 func buildLogic(f *form) (o Op, ok bool) {
 	t := f.only()
-	if !t.untyped() && t != Pred {
+	n, _ := ints(t)
+	if t == Pred {
+		n = integers{
+			and: func(a, b uint64) uint64 { return a & b & 1 },
+			or:  func(a, b uint64) uint64 { return (a | b) & 1 },
+			xor: func(a, b uint64) uint64 { return (a ^ b) & 1 },
+			not: func(a uint64) uint64 { return ^a & 1 },
+		}
+	} else if !t.untyped() {
 		return o, false
 	}
 	o = Op{Dst: t, Src: same(t, 2)}
 	switch f.name {
 	case "and":
-		o.F2 = func(a, b uint64) uint64 { return t.extend(a & b) }
+		o.F2 = n.and
 	case "or":
-		o.F2 = func(a, b uint64) uint64 { return t.extend(a | b) }
+		o.F2 = n.or
 	case "xor":
-		o.F2 = func(a, b uint64) uint64 { return t.extend(a ^ b) }
-	case "not":
-		return Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return t.extend(^a) }}, true
-	case "cnot":
-		return Op{Dst: t, Src: same(t, 1), F1: func(a uint64) uint64 { return bit(t.extend(a) == 0) }}, t != Pred
+		o.F2 = n.xor
+	case "not", "cnot":
+		o = Op{Dst: t, Src: same(t, 1), F1: n.not}
+		if f.name == "cnot" {
+			o.F1 = n.cnot
+		}
 	case "lop3":
 		o = Op{Dst: B32, Src: []Type{B32, B32, B32, U32}, Bool: f.one("and", "or")}
 		o.F4 = func(a, b, c, lut uint64) uint64 { return lop3(a, b, c, uint8(lut)) }
 		return o, t == B32
 	}
-	return o, true
+	return o, o.F1 != nil || o.F2 != nil
 }
 
 // Lop3 is lop3.b32 with a given table: bit i of the result is bit
@@ -247,7 +246,19 @@ func Lop3(lut uint8) func(a, b, c uint64) uint64 {
 	case 0x96: // a ^ b ^ c
 		return func(a, b, c uint64) uint64 { return uint64(uint32(a ^ b ^ c)) }
 	}
-	return func(a, b, c uint64) uint64 { return lop3(a, b, c, lut) }
+	// For each value of b and c what a is combined with: and, then xor.
+	var and, xor [4]uint64
+	for i := range 4 {
+		low, high := uint64(lut>>i&1), uint64(lut>>(4+i)&1)
+		and[i], xor[i] = -(low ^ high), -low
+	}
+	return func(a, b, c uint64) uint64 {
+		d := ^b & ^c & (a&and[0] ^ xor[0])
+		d |= ^b & c & (a&and[1] ^ xor[1])
+		d |= b & ^c & (a&and[2] ^ xor[2])
+		d |= b & c & (a&and[3] ^ xor[3])
+		return uint64(uint32(d))
+	}
 }
 
 func lop3(a, b, c uint64, lut uint8) uint64 {

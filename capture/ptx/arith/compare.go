@@ -6,7 +6,12 @@ import "math"
 // Comparison and Selection Instructions.
 func test(cmp string, t Type) func(a, b uint64) bool {
 	if f := formatOf(t); f != nil {
-		return testFloat(cmp, f.value())
+		if t == F32 {
+			if test := testF32(cmp); test != nil {
+				return test
+			}
+		}
+		return testFloat(cmp, f.value(false))
 	}
 	n, ok := ints(t)
 	if !ok {
@@ -43,6 +48,26 @@ func test(cmp string, t Type) func(a, b uint64) bool {
 		return n.gt
 	case "hs":
 		return n.ge
+	}
+	return nil
+}
+
+// testF32 is testFloat of f32 for those that compilers use most; nil for the
+// others.
+func testF32(cmp string) func(a, b uint64) bool {
+	switch cmp {
+	case "eq":
+		return func(a, b uint64) bool { return f32(a) == f32(b) }
+	case "neu":
+		return func(a, b uint64) bool { return f32(a) != f32(b) }
+	case "lt":
+		return func(a, b uint64) bool { return f32(a) < f32(b) }
+	case "le":
+		return func(a, b uint64) bool { return f32(a) <= f32(b) }
+	case "gt":
+		return func(a, b uint64) bool { return f32(a) > f32(b) }
+	case "ge":
+		return func(a, b uint64) bool { return f32(a) >= f32(b) }
 	}
 	return nil
 }
@@ -185,39 +210,32 @@ func buildSelect(f *form) (o Op, ok bool) {
 		return o, false
 	}
 	t := f.types[0]
-	if !t.integer() && !t.untyped() && t != F32 && t != F64 {
-		return o, false
+	n, ok := ints(t)
+	switch t {
+	case F32:
+		n, ok = ints(U32)
+	case F64:
+		n, ok = ints(U64)
 	}
+	choose := n.choose
 	if f.name == "selp" {
-		return Op{Dst: t, Src: []Type{t, t, Pred}, F3: func(a, b, p uint64) uint64 {
-			if p&1 != 0 {
-				return t.extend(a)
-			}
-			return t.extend(b)
-		}}, len(f.types) == 1
+		return Op{Dst: t, Src: []Type{t, t, Pred}, F3: choose}, ok && len(f.types) == 1
 	}
 	if len(f.types) != 2 {
 		return o, false
 	}
 	o = Op{Dst: t, Src: []Type{t, t, f.types[1]}}
-	var first func(c uint64) bool
 	switch {
 	case f.types[1] == S32:
-		first = func(c uint64) bool { return int32(c) >= 0 }
+		o.F3 = func(a, b, c uint64) uint64 { return choose(a, b, bit(int32(c) >= 0)) }
 	case f.types[1] == F32 && f.has("ftz"):
-		first = func(c uint64) bool { return f32(fmtF32.flush(c)) >= 0 }
+		o.F3 = func(a, b, c uint64) uint64 { return choose(a, b, bit(flushed32(c) >= 0)) }
 	case f.types[1] == F32:
-		first = func(c uint64) bool { return f32(c) >= 0 }
+		o.F3 = func(a, b, c uint64) uint64 { return choose(a, b, bit(f32(c) >= 0)) }
 	default:
 		return o, false
 	}
-	o.F3 = func(a, b, c uint64) uint64 {
-		if first(c) {
-			return t.extend(a)
-		}
-		return t.extend(b)
-	}
-	return o, true
+	return o, ok
 }
 
 // buildTestp makes testp: what kind of number a value is.

@@ -41,11 +41,10 @@ func buildCvt(f *form) (o Op, ok bool) {
 		return o, named && !(dst == BF16 && src.Bits() == 8)
 	case to == nil:
 		f.has("sat") // floating point is always clamped to the integer's range
-		m := adjust{f: from, ftz: src == F32 && f.has("ftz")}
-		i, named := f.roundedToInteger()
-		convert := cvtToInteger(dst, src, i)
-		o.F1 = func(a uint64) uint64 { return convert(m.in(a)) }
-		return o, named && !(src == BF16 && dst.Bits() == 8)
+		ftz := src == F32 && f.has("ftz")
+		integral := f.roundedToInteger()
+		o.F1 = cvtToInteger(dst, src, integral, ftz)
+		return o, integral != nil && !(src == BF16 && dst.Bits() == 8)
 	}
 	return cvtFloat(f, dst, src)
 }
@@ -141,40 +140,29 @@ func cvtToFloat(to *format, src Type, r rounding) func(uint64) uint64 {
 }
 
 // roundedToInteger takes a mode of rounding to an integer, which is a
-// function of float64.
-func (f *form) roundedToInteger() (round func(float64) float64, ok bool) {
+// function of float64; nil for none.
+func (f *form) roundedToInteger() func(float64) float64 {
 	switch f.one("rni", "rzi", "rmi", "rpi") {
 	case "rni":
-		return math.RoundToEven, true
+		return math.RoundToEven
 	case "rzi":
-		return math.Trunc, true
+		return math.Trunc
 	case "rmi":
-		return math.Floor, true
+		return math.Floor
 	case "rpi":
-		return math.Ceil, true
+		return math.Ceil
 	}
-	return nil, false
-}
-
-// value is the function that gives the values of a format.
-func (f *format) value() func(uint64) float64 {
-	switch f {
-	case &fmtF32:
-		return func(a uint64) float64 { return float64(f32(a)) }
-	case &fmtF64:
-		return f64
-	}
-	return f.widen
+	return nil
 }
 
 // cvtToInteger converts to an integer, clamped to its range. A NaN becomes 0
 // or, on an H100, the highest bit of the type where f64 or 64 bits are
 // involved.
-func cvtToInteger(dst, src Type, round func(float64) float64) func(uint64) uint64 {
+func cvtToInteger(dst, src Type, round func(float64) float64, ftz bool) func(uint64) uint64 {
 	low, high := limits(dst)
 	top := math.Ldexp(1, bits.Len64(high)) // the first value above the range
 	bottom := float64(low)
-	value := formatOf(src).value()
+	value := formatOf(src).value(ftz)
 	var nan uint64
 	if src == F64 || dst.Bits() == 64 {
 		nan = dst.extend(1 << (dst.Bits() - 1))
@@ -200,43 +188,33 @@ func cvtFloat(f *form, dst, src Type) (o Op, ok bool) {
 	from, to := formatOf(src), formatOf(dst)
 	o = Op{Dst: dst, Src: same(src, 1)}
 	ftz := (src == F32 || dst == F32) && f.has("ftz")
-	in := adjust{f: from, ftz: ftz && src == F32}
-	out := adjust{f: to, sat: (src != BF16 && dst != BF16) && f.has("sat"), relu: src == F32 && f.has("relu")}
+	m := adjust{f: to, sat: src != BF16 && dst != BF16 && f.has("sat"), relu: src == F32 && f.has("relu")}
 	finite := src == F32 && f.has("satfinite")
-	value := from.value()
-	integral, integer := f.roundedToInteger()
-	nan := cvtNaN(dst, src, ftz, integer)
+	integral := f.roundedToInteger()
+	nan := cvtNaN(dst, src, ftz, integral != nil)
+	value := from.value(ftz && src == F32)
 	r, named := f.rounded()
-	narrows := to.frac < from.frac || to.emin > from.emin
 	if !named {
 		r = rn
 	}
-	convert := func(a uint64) uint64 { return to.narrow(value(a), r) }
-	switch {
-	case integer:
+	round := to.rounder(r, ftz && dst == F32)
+	switch narrows := to.frac < from.frac || to.emin > from.emin; {
+	case integral != nil:
 		ok = dst == src && !named
-		convert = func(a uint64) uint64 { return to.fromFloat64(integral(value(a))) }
-	case dst == src:
-		ok = !named
-		convert = func(a uint64) uint64 { return a & (to.sign<<1 - 1) }
-	case narrows:
-		ok = named
-		if ftz && dst == F32 {
-			convert = func(a uint64) uint64 { return to.narrowFlush(value(a), r) }
-		}
+		exact := round
+		round = func(x float64) uint64 { return exact(integral(x)) }
 	default:
-		ok = !named
-		convert = func(a uint64) uint64 { return to.fromFloat64(value(a)) }
+		ok = named == narrows
 	}
 	o.F1 = func(a uint64) uint64 {
 		if from.isNaN(a) {
-			return out.out(nan(a))
+			return m.out(nan(a))
 		}
-		v := convert(in.in(a))
+		v := round(value(a))
 		if finite {
 			v = to.finite(v)
 		}
-		return out.out(v)
+		return m.out(v)
 	}
 	return o, ok
 }
@@ -266,14 +244,6 @@ func cvtNaN(dst, src Type, ftz, integer bool) func(uint64) uint64 {
 		return func(a uint64) uint64 { return keep(a) | to.quiet() }
 	}
 	return func(uint64) uint64 { return to.nan }
-}
-
-// fromFloat64 is x in the format, of which it is a value.
-func (f *format) fromFloat64(x float64) uint64 {
-	if f == &fmtF64 {
-		return math.Float64bits(x)
-	}
-	return f.narrow(x, rn)
 }
 
 // finite replaces infinity by the largest finite value of its sign:
@@ -312,8 +282,9 @@ func cvtPair(f *form, dst, src Type) (o Op, ok bool) {
 	r, named := f.rounded()
 	out := adjust{f: to, relu: f.has("relu")}
 	finite := f.has("satfinite")
+	round := to.rounder(r, false)
 	convert := func(a uint64) uint64 {
-		v := to.narrow(float64(f32(a)), r)
+		v := round(float64(f32(a)))
 		if finite {
 			v = to.finite(v)
 		}
@@ -395,14 +366,18 @@ func widenE4M3(v uint64) float64 {
 func buildPack(f *form) (o Op, ok bool) {
 	var size int
 	var signed bool
-	switch small := f.one("u2", "s2", "u4", "s4"); {
-	case small != "":
+	if small := f.one("u2", "s2", "u4", "s4"); small != "" {
 		size, signed = int(small[1]-'0'), small[0] == 's'
-	case len(f.types) == 0:
-		return o, false
-	default:
-		size, signed = f.types[0].Bits(), f.types[0].Signed()
+	} else if len(f.types) > 0 {
+		t := f.types[0]
+		if t != U8 && t != S8 && t != U16 && t != S16 {
+			return o, false
+		}
+		size, signed = t.Bits(), t.Signed()
 		f.types = f.types[1:]
+	}
+	if !f.has("sat") || len(f.types) == 0 || f.types[0] != S32 {
+		return o, false
 	}
 	low, high := int64(0), int64(1)<<size-1
 	if signed {
@@ -413,13 +388,10 @@ func buildPack(f *form) (o Op, ok bool) {
 		x, y := min(max(int64(int32(a)), low), high), min(max(int64(int32(b)), low), high)
 		return uint64(x)&mask<<size | uint64(y)&mask
 	}
-	if !f.has("sat") || len(f.types) == 0 || f.types[0] != S32 {
-		return o, false
-	}
 	if size == 16 {
 		return Op{Dst: U32, Src: same(S32, 2), F2: pack}, len(f.types) == 1
 	}
 	return Op{Dst: U32, Src: []Type{S32, S32, B32}, F3: func(a, b, c uint64) uint64 {
 		return uint64(uint32(c<<(2*size) | pack(a, b)))
-	}}, size < 16 && len(f.types) == 2 && f.types[1] == B32
+	}}, len(f.types) == 2 && f.types[1] == B32
 }

@@ -17,25 +17,18 @@ type arithmetic struct {
 }
 
 // arithmeticOf is the arithmetic of F16, BF16, F32 or F64. If ftz, subnormal
-// results are flushed; operands are not.
+// operands and results are flushed.
 func arithmeticOf(t Type, r rounding, ftz bool) arithmetic {
-	if t == F64 {
+	switch {
+	case t == F64:
 		return arithmetic64(r)
+	case t == F32 && r == rn && ftz:
+		return arithmetic32Flush()
+	case t == F32 && r == rn:
+		return arithmetic32()
 	}
 	f := formatOf(t)
-	value := f.value()
-	round := func(x float64) uint64 { return f.narrow(x, r) }
-	switch {
-	case ftz && t == F32 && r == rn:
-		round = func(x float64) uint64 {
-			if v := float32(x); v > 0x1p-126 || v < -0x1p-126 {
-				return uint64(math.Float32bits(v))
-			}
-			return f.narrowFlush(x, rn)
-		}
-	case ftz:
-		round = func(x float64) uint64 { return f.narrowFlush(x, r) }
-	}
+	value, round := f.value(ftz), f.rounder(r, ftz)
 	sum := func(x, y float64) uint64 {
 		s := addOdd(x, y)
 		if s == 0 {
@@ -43,7 +36,7 @@ func arithmeticOf(t Type, r rounding, ftz bool) arithmetic {
 		}
 		return round(s)
 	}
-	n := arithmetic{
+	return arithmetic{
 		add:  func(a, b uint64) uint64 { return sum(value(a), value(b)) },
 		sub:  func(a, b uint64) uint64 { return sum(value(a), -value(b)) },
 		mul:  func(a, b uint64) uint64 { return round(value(a) * value(b)) },
@@ -51,20 +44,49 @@ func arithmeticOf(t Type, r rounding, ftz bool) arithmetic {
 		fma:  func(a, b, c uint64) uint64 { return sum(value(a)*value(b), value(c)) },
 		sqrt: func(a uint64) uint64 { return round(sqrtOdd(value(a))) },
 	}
-	if t == F32 && r == rn && !ftz {
-		n.mul = func(a, b uint64) uint64 { return bits32(f32(a) * f32(b)) }
-		n.div = func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) }
-		n.fma = func(a, b, c uint64) uint64 {
+}
+
+// arithmetic32 is the arithmetic of f32 to nearest.
+func arithmetic32() arithmetic {
+	return arithmetic{
+		add: func(a, b uint64) uint64 { return bits32(f32(a) + f32(b)) },
+		sub: func(a, b uint64) uint64 { return bits32(f32(a) - f32(b)) },
+		mul: func(a, b uint64) uint64 { return bits32(f32(a) * f32(b)) },
+		div: func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) },
+		fma: func(a, b, c uint64) uint64 {
 			return bits32(float32(fmaOdd(float64(f32(a)), float64(f32(b)), float64(f32(c)))))
+		},
+		sqrt: func(a uint64) uint64 { return bits32(float32(math.Sqrt(float64(f32(a))))) },
+	}
+}
+
+// arithmetic32Flush is the arithmetic of f32 to nearest with .ftz.
+func arithmetic32Flush() arithmetic {
+	// round rounds x, which is v but for that.
+	round := func(v float32, x float64) uint64 {
+		if v > 0x1p-126 || v < -0x1p-126 {
+			return uint64(math.Float32bits(v))
 		}
-		n.sqrt = func(a uint64) uint64 { return bits32(float32(math.Sqrt(float64(f32(a))))) }
+		return fmtF32.narrowFlush(x, rn)
 	}
-	if t == F32 && r == rn {
-		// Sums that are subnormal are exact: flushing is left to the caller.
-		n.add = func(a, b uint64) uint64 { return bits32(f32(a) + f32(b)) }
-		n.sub = func(a, b uint64) uint64 { return bits32(f32(a) - f32(b)) }
+	return arithmetic{
+		// Sums that are subnormal are exact.
+		add: func(a, b uint64) uint64 { return fmtF32.flush(bits32(flushed32(a) + flushed32(b))) },
+		sub: func(a, b uint64) uint64 { return fmtF32.flush(bits32(flushed32(a) - flushed32(b))) },
+		mul: func(a, b uint64) uint64 {
+			x := float64(flushed32(a)) * float64(flushed32(b))
+			return round(float32(x), x)
+		},
+		div: func(a, b uint64) uint64 {
+			x, y := flushed32(a), flushed32(b)
+			return round(x/y, divOdd(float64(x), float64(y)))
+		},
+		fma: func(a, b, c uint64) uint64 {
+			x := fmaOdd(float64(flushed32(a)), float64(flushed32(b)), float64(flushed32(c)))
+			return round(float32(x), x)
+		},
+		sqrt: func(a uint64) uint64 { return bits32(float32(math.Sqrt(float64(flushed32(a))))) },
 	}
-	return n
 }
 
 // arithmetic64 is the arithmetic of f64. A NaN among the operands is the
@@ -101,6 +123,14 @@ func arithmetic64(r rounding) arithmetic {
 
 func f32(v uint64) float32 { return math.Float32frombits(uint32(v)) }
 func f64(v uint64) float64 { return math.Float64frombits(v) }
+
+// flushed32 is f32 of an operand of an instruction with .ftz.
+func flushed32(v uint64) float32 {
+	if v&0x7f800000 == 0 {
+		v &= 1 << 31
+	}
+	return math.Float32frombits(uint32(v))
+}
 
 // bits32 is the bits of a result: every NaN is the one that hardware makes.
 func bits32(x float32) uint64 {
@@ -212,11 +242,12 @@ func buildSum(f *form) (o Op, ok bool) {
 		return o, false
 	}
 	m := adjust{f: fm}
+	ftz := false
 	if elem == F32 || elem == F16 {
-		m.ftz = f.has("ftz")
+		ftz = f.has("ftz")
 		m.sat = f.has("sat")
 	}
-	n := arithmeticOf(elem, r, m.ftz)
+	n := arithmeticOf(elem, r, ftz)
 	o = Op{Dst: t, Src: same(t, 2)}
 	switch f.name {
 	case "add":
@@ -264,19 +295,19 @@ func buildDiv(f *form) (o Op, ok bool) {
 		return buildInteger(f)
 	}
 	o = Op{Dst: t, Src: same(t, 2)}
-	m := adjust{f: formatOf(t), ftz: t == F32 && f.has("ftz")}
+	ftz := t == F32 && f.has("ftz")
 	if t == F32 {
 		switch f.one("approx", "full") {
 		case "approx":
-			o.F2 = m.f2(divApprox)
+			o.F2 = adjust{f: &fmtF32, ftz: ftz}.f2(divApprox)
 			return o, true
 		case "full":
-			o.F2 = m.f2(arithmeticOf(t, rn, m.ftz).div)
+			o.F2 = arithmeticOf(t, rn, ftz).div
 			return o, true
 		}
 	}
 	r, ok := f.rounded()
-	o.F2 = m.f2(arithmeticOf(t, r, m.ftz).div)
+	o.F2 = arithmeticOf(t, r, ftz).div
 	return o, ok
 }
 
@@ -290,14 +321,18 @@ func buildRoot(f *form) (o Op, ok bool) {
 	if !ok || t != F32 && t != F64 {
 		return o, false
 	}
-	one := formatOf(t).one()
-	m := adjust{f: formatOf(t), ftz: t == F32 && f.has("ftz")}
-	n := arithmeticOf(t, r, m.ftz)
-	o = Op{Dst: t, Src: same(t, 1), F1: m.f1(n.sqrt)}
-	if f.name == "rcp" {
-		o.F1 = m.f1(func(a uint64) uint64 { return n.div(one, a) })
+	return root(f.name, t, r, t == F32 && f.has("ftz")), true
+}
+
+// root is sqrt or rcp.
+func root(name string, t Type, r rounding, ftz bool) Op {
+	n := arithmeticOf(t, r, ftz)
+	o := Op{Dst: t, Src: same(t, 1), F1: n.sqrt}
+	if name == "rcp" {
+		one := formatOf(t).one()
+		o.F1 = func(a uint64) uint64 { return n.div(one, a) }
 	}
-	return o, true
+	return o
 }
 
 // buildSign makes abs and neg of any type.
@@ -342,6 +377,9 @@ func buildMinMax(f *form) (o Op, ok bool) {
 		p.abs = f.has("abs")
 	}
 	o = Op{Dst: t, Src: same(t, 2), F2: m.f2(p.of)}
+	if elem == F32 && !p.abs && !p.xorsign {
+		o.F2 = m.f2(p.of32)
+	}
 	if p.abs && !p.xorsign && t == F32 {
 		return threeInput(o.F2), true
 	}
@@ -406,6 +444,18 @@ func (p *pick) of(a, b uint64) uint64 {
 		d = d&^f.sign | sign
 	}
 	return d
+}
+
+// of32 is of for f32 without .abs and .xorsign.
+func (p *pick) of32(a, b uint64) uint64 {
+	x, y := f32(a), f32(b)
+	switch {
+	case x < y != p.max && x != y && x == x && y == y:
+		return uint64(uint32(a))
+	case x != y && x == x && y == y:
+		return uint64(uint32(b))
+	}
+	return p.of(a, b)
 }
 
 // order maps numbers of the format to integers of the same order, in which

@@ -134,7 +134,7 @@ func TestHardwareApproximations(t *testing.T) {
 			h100, ours, a := all[uint64(i*sampleCount)+n], c.want(o, thread), c.args(o, thread)[0]
 			for shift := 0; shift < typ.Bits(); shift += elem.Bits() {
 				g, w := elem.extend(h100>>shift), elem.extend(ours>>shift)
-				if b := boundOf(c.name, f.value()(elem.extend(a>>shift))); !b.holds(f, g, w) {
+				if b := boundOf(c.name, f.value(false)(elem.extend(a>>shift))); !b.holds(f, g, w) {
 					t.Errorf("%s of %#x: %#x, an H100 gives %#x", c.name, elem.extend(a>>shift), w, g)
 				}
 			}
@@ -155,10 +155,10 @@ func (b bound) holds(f *format, g, w uint64) bool {
 	case w&(f.sign-1) == 0 && b.abs == 0 || w&(f.sign-1) == f.inf:
 		return false
 	}
-	x := f.value()(w)
-	half := math.Abs(f.value()(w+1)-x) / 2 // as much the true value may be from w
+	x := f.value(false)(w)
+	half := math.Abs(f.value(false)(w+1)-x) / 2 // as much the true value may be from w
 	if w&(f.sign-1) >= f.max {
 		half = 0
 	}
-	return math.Abs(f.value()(g)-x) <= b.rel*math.Abs(x)+b.abs+half
+	return math.Abs(f.value(false)(g)-x) <= b.rel*math.Abs(x)+b.abs+half
 }

@@ -16,7 +16,11 @@ type integers struct {
 	add, sub, mulLo, mulHi, mulWide, div, rem, min, max func(a, b uint64) uint64
 	abs, neg                                            func(a uint64) uint64
 	madLo, madHi, madWide, sad                          func(a, b, c uint64) uint64
-	eq, ne, lt, le, gt, ge                              func(a, b uint64) bool
+	// Logic and Shift Instructions, selp
+	and, or, xor, shl, shr func(a, b uint64) uint64
+	not, cnot              func(a uint64) uint64
+	choose                 func(a, b, p uint64) uint64
+	eq, ne, lt, le, gt, ge func(a, b uint64) bool
 }
 
 // integersOf is the arithmetic of T, of so many bits; W is the type of twice
@@ -59,6 +63,20 @@ func integersOf[T, W number](width int) integers {
 				x, y = y, x
 			}
 			return uint64(T(c) + x - y)
+		},
+		and: func(a, b uint64) uint64 { return uint64(T(a & b)) },
+		or:  func(a, b uint64) uint64 { return uint64(T(a | b)) },
+		xor: func(a, b uint64) uint64 { return uint64(T(a ^ b)) },
+		// Amounts above the width shift everything out.
+		shl:  func(a, b uint64) uint64 { return uint64(T(a) << uint32(b)) },
+		shr:  func(a, b uint64) uint64 { return uint64(T(a) >> uint32(b)) },
+		not:  func(a uint64) uint64 { return uint64(^T(a)) },
+		cnot: func(a uint64) uint64 { return bit(T(a) == 0) },
+		choose: func(a, b, p uint64) uint64 {
+			if p&1 != 0 {
+				return uint64(T(a))
+			}
+			return uint64(T(b))
 		},
 		eq: func(a, b uint64) bool { return T(a) == T(b) },
 		ne: func(a, b uint64) bool { return T(a) != T(b) },

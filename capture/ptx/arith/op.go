@@ -70,15 +70,33 @@ func Lookup(op string, mods []string) (Op, error) {
 		return o, nil
 	}
 	full := strings.Join(append([]string{op}, mods...), ".")
+	for _, m := range f.mods {
+		if !modifier(m) {
+			return Op{}, fmt.Errorf("%w: %s: no modifier .%s is known", ErrUnknown, full, m)
+		}
+	}
 	switch {
 	case ok:
 		return Op{}, fmt.Errorf("%w: %s: takes no .%s", ErrUnknown, full, f.mods[0])
 	case len(f.types) == 0:
-		return Op{}, fmt.Errorf("%w: %s: names no type that is known", ErrUnknown, full)
-	case len(f.mods) > 0:
-		return Op{}, fmt.Errorf("%w: %s: no such form; not understood: .%s", ErrUnknown, full, strings.Join(f.mods, " ."))
+		return Op{}, fmt.Errorf("%w: %s: names no type", ErrUnknown, full)
 	}
 	return Op{}, fmt.Errorf("%w: %s: no such form for the type, or a modifier is missing", ErrUnknown, full)
+}
+
+// modifier reports whether there is a modifier of that name.
+func modifier(name string) bool {
+	switch name {
+	case "rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi",
+		"approx", "full", "ftz", "sat", "satfinite", "relu", "NaN", "xorsign", "abs",
+		"cc", "lo", "hi", "wide", "shiftamt", "clamp", "wrap", "l", "r", "pack", "u2", "s2", "u4", "s4",
+		"f4e", "b4e", "rc8", "ecl", "ecr", "rc16",
+		"eq", "ne", "lt", "le", "gt", "ge", "ls", "hs",
+		"equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "and", "or", "xor",
+		"finite", "infinite", "number", "notanumber", "normal", "subnormal":
+		return true
+	}
+	return false
 }
 
 // form is an instruction as it is looked up.

@@ -195,6 +195,57 @@ func (f *format) narrowFlush(x float64, r rounding) uint64 {
 	return v
 }
 
+// rounder is narrow in one mode, or narrowFlush if ftz.
+func (f *format) rounder(r rounding, ftz bool) func(float64) uint64 {
+	round := func(x float64) uint64 { return f.narrow(x, r) }
+	switch {
+	case f == &fmtF64:
+		round = math.Float64bits
+	case r != rn:
+	case f == &fmtF32:
+		round = func(x float64) uint64 { return bits32(float32(x)) }
+	case f == &fmtF16:
+		round = func(x float64) uint64 { return f16Bits(oddFloat32(x)) }
+	case f == &fmtBF16:
+		round = func(x float64) uint64 { return bf16Bits(oddFloat32(x)) }
+	}
+	if !ftz {
+		return round
+	}
+	least := f.inf & -f.inf
+	return func(x float64) uint64 {
+		if v := round(x); v&(f.sign-1) > least {
+			return v
+		}
+		return f.narrowFlush(x, r)
+	}
+}
+
+// value is the function that gives the values of a format, subnormal ones as
+// zeros if ftz.
+func (f *format) value(ftz bool) func(uint64) float64 {
+	var value func(uint64) float64
+	switch f {
+	case &fmtF64:
+		return f64
+	case &fmtF32:
+		if ftz {
+			return func(a uint64) float64 { return float64(flushed32(a)) }
+		}
+		return func(a uint64) float64 { return float64(f32(a)) }
+	case &fmtBF16:
+		value = func(a uint64) float64 { return float64(bf16Value(a)) }
+	case &fmtF16:
+		value = func(a uint64) float64 { return float64(f16Value(a)) }
+	default:
+		value = f.widen
+	}
+	if ftz {
+		return func(a uint64) float64 { return value(f.flush(a)) }
+	}
+	return value
+}
+
 // widen is the value of bits of a format narrower than f64 and with infinities.
 // float64 holds it exactly; of a NaN only that it is one is kept.
 func (f *format) widen(v uint64) float64 {

@@ -25,7 +25,7 @@ func checkRounded(t *rapid.T, what string, f *format, r rounding, got uint64, ex
 		if v > f.max {
 			return new(big.Float).SetMantExp(exactly(1), 2-f.emin)
 		}
-		return exactly(f.value()(v))
+		return exactly(f.value(false)(v))
 	}
 	// away reports whether a value between low and the one after it is
 	// rounded to that.
@@ -85,14 +85,14 @@ func TestRounding(t *testing.T) {
 					if rapid.Bool().Draw(t, "c cancels a*b") {
 						c = n.mul(a, b) ^ f.sign
 					}
-					x, y, z := exactly(f.value()(a)), exactly(f.value()(b)), new(big.Float)
+					x, y, z := exactly(f.value(false)(a)), exactly(f.value(false)(b)), new(big.Float)
 					sum := new(big.Float).SetPrec(precise).Add(x, y)
 					checkRounded(t, "a+b", f, r, n.add(a, b), sum)
 					checkRounded(t, "a-b", f, r, n.sub(a, b), new(big.Float).SetPrec(precise).Sub(x, y))
 					product := new(big.Float).SetPrec(precise).Mul(x, y)
 					checkRounded(t, "a*b", f, r, n.mul(a, b), product)
 					if c&(f.sign-1) < f.inf {
-						z.Add(product, exactly(f.value()(c)))
+						z.Add(product, exactly(f.value(false)(c)))
 						checkRounded(t, "a*b+c", f, r, n.fma(a, b, c), z)
 					}
 					if b&(f.sign-1) != 0 {
