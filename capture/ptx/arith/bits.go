@@ -197,18 +197,11 @@ func buildFunnel(f *form) (o Op, ok bool) {
 	return o, true
 }
 
-// buildLogic makes the bitwise instructions. Of .pred the values are 0 and 1.
+// buildLogic makes the bitwise instructions, but not those on predicates.
 func buildLogic(f *form) (o Op, ok bool) {
 	t := f.only()
 	n, _ := ints(t)
-	if t == Pred {
-		n = integers{
-			and: func(a, b uint64) uint64 { return a & b & 1 },
-			or:  func(a, b uint64) uint64 { return (a | b) & 1 },
-			xor: func(a, b uint64) uint64 { return (a ^ b) & 1 },
-			not: func(a uint64) uint64 { return ^a & 1 },
-		}
-	} else if !t.untyped() {
+	if !t.untyped() {
 		return o, false
 	}
 	o = Op{Dst: t, Src: same(t, 2)}
@@ -229,7 +222,7 @@ func buildLogic(f *form) (o Op, ok bool) {
 		o.F4 = func(a, b, c, lut uint64) uint64 { return lop3(a, b, c, uint8(lut)) }
 		return o, t == B32
 	}
-	return o, o.F1 != nil || o.F2 != nil
+	return o, true
 }
 
 // Lop3 is lop3.b32 with a given table: bit i of the result is bit

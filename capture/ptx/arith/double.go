@@ -140,12 +140,9 @@ func div64(x, y float64, r rounding) float64 {
 	if mx >= my {
 		mx, ex = mx>>1, ex+1
 	}
+	// mx is at least half of my: the quotient has its highest bit set.
 	q, rest := bits.Div64(mx, 0, my)
-	e := ex - ey - 64
-	if q>>63 == 0 {
-		q, e = q<<1, e-1
-	}
-	return math.Float64frombits(fmtF64.pack(math.Signbit(x) != math.Signbit(y), q, e, rest != 0, r))
+	return math.Float64frombits(fmtF64.pack(math.Signbit(x) != math.Signbit(y), q, ex-ey-64, rest != 0, r))
 }
 
 func sqrt64(x float64, r rounding) float64 {

@@ -73,8 +73,8 @@ type format struct {
 	nan  uint64 // the NaN that hardware makes
 }
 
-// The formats. nan is what an H100 gives: those of f64 keep their payload, so
-// that nan is only what it gives where no operand is one.
+// The formats. nan is what an H100 gives; of f64 it is that of operations
+// none of whose operands is one, whose payload would be kept.
 var (
 	fmtF16  = format{frac: 10, emin: -14, sign: 1 << 15, max: 0x7bff, inf: 0x7c00, nan: 0x7fff}
 	fmtBF16 = format{frac: 7, emin: -126, sign: 1 << 15, max: 0x7f7f, inf: 0x7f80, nan: 0x7fff}
@@ -135,7 +135,8 @@ func (f *format) pack(neg bool, m uint64, e int, sticky bool, r rounding) uint64
 			q++
 		}
 	} else {
-		// Less than the smallest subnormal; half of it at most if drop is 64.
+		// Less than the smallest subnormal value; at least half of it if drop
+		// is 64.
 		rest := uint64(1)
 		if drop == 64 && m > 1<<63 {
 			rest = 3
@@ -187,8 +188,8 @@ func (f *format) narrowFlush(x float64, r rounding) uint64 {
 	if v&f.inf == 0 {
 		return v & f.sign
 	}
-	// It may have been rounded up to that from below. Four times x has one bit
-	// more to be rounded to.
+	// It may have been rounded up to that from below. Four times x is not
+	// subnormal then, nor what it is rounded to.
 	if f.narrow(4*x, r)&(f.sign-1) < 3<<f.frac {
 		return v & f.sign
 	}
