@@ -45,6 +45,8 @@ type Options struct {
 	// Lookahead is how many events of a scope may be parked before the replay
 	// of that scope gives up; 0 means DefaultLookahead.
 	Lookahead int
+	// NoHazards leaves out what other schedules could do.
+	NoHazards bool
 	// Workers is how many scopes are replayed at once; 0 means one for each
 	// core. The report does not depend on it.
 	Workers int
@@ -136,6 +138,7 @@ type worker struct {
 	counts        Counts
 	done          []*scope // finished scopes with findings
 	sketch        *sketch  // its part of the picture; nil for none
+	others        others   // what is known of other schedules
 	stay          bool     // scopes stay when they are over: their state is wanted
 	explained     bool
 	strange, late oddity // events that the launch cannot have; events after the end of their scope
@@ -331,6 +334,9 @@ func (w *worker) newScope(index uint32) *scope {
 	if w.sketch != nil {
 		s.watch = w.sketch.pic
 	}
+	if w.r.follows() {
+		s.order = newFollower(s)
+	}
 	w.scopes[index] = s
 	return s
 }
@@ -345,6 +351,7 @@ func (w *worker) retire(index uint32, s *scope) {
 
 func (w *worker) keep(s *scope) {
 	w.counts.add(s.counts)
+	w.others.add(s)
 	w.exited += s.exited
 	w.explained = w.explained || s.explained
 	if len(s.findings.list) > 0 || s.findings.incomplete {

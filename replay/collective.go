@@ -115,6 +115,7 @@ func (s *scope) collect(w *warp, r *row, forced bool) bool {
 		if s.watch != nil {
 			s.watch.arrived(c.at(), r.time, uint64(popcount(r.lanes)), c.m.Expected())
 		}
+		s.order.joins(w, r, c)
 		c.m.Arrive(id, w.id, r.lanes, &s.eff)
 		s.target(w, r)
 	case trace.KindClusterWait, trace.KindGroupWait:
@@ -129,7 +130,19 @@ func (s *scope) collect(w *warp, r *row, forced bool) bool {
 		if c.m.Kind == barrier.Group {
 			rule = rules.GroupMissingThread
 		}
-		return s.leaveWait(w, r, forced, func(st *strand) bool { return st.wait == waitCollective && st.co == c }, rule, c.at())
+		var phase uint64
+		in := func(st *strand) bool {
+			if st.wait != waitCollective || st.co != c {
+				return false
+			}
+			phase = st.phase
+			return true
+		}
+		if !s.leaveWait(w, r, forced, in, rule, c.at()) {
+			return false
+		}
+		s.order.parts(w, r, c, phase)
+		return true
 	}
 	s.collectiveDone(c, w, r)
 	return true
@@ -152,6 +165,7 @@ func (s *scope) collectAgrees(c *collective, r *row, phase uint64, w *warp, forc
 func (s *scope) collectiveDone(c *collective, w *warp, r *row) {
 	ref := c.at()
 	if s.eff.Completed > 0 {
+		s.order.collectiveEnded(c)
 		s.counts.Phases += uint64(s.eff.Completed)
 		ref.Phase -= uint64(s.eff.Completed)
 		c.forced = false

@@ -45,6 +45,18 @@ type LaunchReport struct {
 	Launch  trace.Launch
 	Verdict Verdict
 	Counts  Counts
+	// Schedules says what is known of other schedules of the same program
+	// orders.
+	Schedules Schedules
+}
+
+// Schedules is what one run says about all others in which every lane does
+// the same operations.
+type Schedules struct {
+	// Proved is true if all of them go as this one did.
+	Proved bool
+	// Why says why that is not known, where no hazard is the reason.
+	Why []string
 }
 
 // Report is what a replay of a trace found. Findings are ordered by launch,

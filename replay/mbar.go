@@ -191,6 +191,7 @@ func (s *scope) advanced(mb *mbar, before uint64) {
 		return
 	}
 	s.progress = true
+	s.order.mbarEnded(mb)
 	s.counts.Phases += mb.m.Phase - before
 	mb.part()
 	mb.arrived = mb.arrived[:0]
@@ -272,6 +273,8 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	}
 	mb.uneven = mb.uneven || a.Drop
 	s.arrivedOn(mb, r, uint64(n)*uint64(a.Count))
+	spills := live && uint64(n)*uint64(a.Count) > uint64(m.Pending)
+	s.order.arrives(w, r, mb)
 	tok := m.ArriveLanes(a, n, &s.eff)
 	if m.Completing && mb.fnPhase == int64(m.Phase) {
 		m.Advance(&s.eff) // its function has run already, too early
@@ -285,6 +288,9 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	s.violations(w, r, ref)
 	s.apply(w.cta, running)
 	s.advanced(mb, before)
+	if spills {
+		s.order.spills(w, r, mb)
+	}
 	s.adopt(mb)
 	return true
 }
@@ -372,6 +378,9 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 	n := int64(max(popcount(r.lanes), 1))
 	before := mb.m.Phase
 	ref := mb.at()
+	if r.op.Kind != trace.KindMbarCopy {
+		s.order.transfers(w, r, mb)
+	}
 	switch r.op.Kind {
 	case trace.KindMbarExpectTx:
 		s.expects(mb, r)
@@ -388,11 +397,11 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 			mb.async += uint32(n)
 		}
 	case trace.KindMbarCopy:
-		s.copyTo(mb, r, n)
+		s.copyTo(w, mb, r, n)
 		if r.op.CTAMask != 0 {
 			for rank, to := range s.layout.clusterOf(w.cta.id) {
 				if r.op.CTAMask>>rank&1 != 0 && to != mb.ref.CTA {
-					s.copyTo(s.mbar(to, r.op.Addr), r, n)
+					s.copyTo(w, s.mbar(to, r.op.Addr), r, n)
 				}
 			}
 		}
@@ -407,7 +416,8 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 	return true
 }
 
-func (s *scope) copyTo(mb *mbar, r *row, n int64) {
+func (s *scope) copyTo(w *warp, mb *mbar, r *row, n int64) {
+	s.order.transfers(w, r, mb)
 	if !r.op.Has.Has(trace.FieldBytes) {
 		mb.unknown = true
 	}

@@ -28,6 +28,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 		}
 		s.become(w, r, strand{})
 		s.remote(w, r, mb)
+		s.order.invalidated(w, r, mb)
 		mb.m.Inval(&s.eff)
 		s.violations(w, r, mb.at())
 		s.progress = true
@@ -38,6 +39,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 	ref := mb.at()
 	mb.again = mb.m.Life == barrier.Live
 	s.restart(mb)
+	s.order.initialised(w, r, mb)
 	mb.m.Init(r.op.Count, &s.eff)
 	s.violations(w, r, ref)
 	mb.init, mb.initRef = r.loc(), r.ref()

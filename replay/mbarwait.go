@@ -98,8 +98,12 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 		mb.maxWait = max(mb.maxWait, phase)
 		mb.clear(r, uint64(max(phase, 0)), exact, before)
 	}
-	if success {
+	switch {
+	case success:
 		mb.waited(r.who(), phase)
+		s.order.waited(w, r, mb, phase, !exact)
+	case isTest:
+		s.order.polled()
 	}
 	s.adopt(mb)
 	return true
@@ -174,11 +178,14 @@ func (s *scope) mbarDone(w *warp, r *row, forced bool) bool {
 			}
 			s.otherPhase(w, r, mb, st.phase)
 		}
-		in = true
 		p := int64(st.phase)
 		if st.wait == passedMbar {
 			p = -1
 		}
+		if !in {
+			s.order.waited(w, r, mb, p, st.parity)
+		}
+		in = true
 		mb.waited(Lanes{CTA: w.cta.id, Warp: w.id, Mask: st.lanes & r.lanes}, p)
 	}
 	if !in && mb.m.Life == barrier.Live && !mb.adopted {
@@ -195,6 +202,7 @@ func (s *scope) mbarDone(w *warp, r *row, forced bool) bool {
 		}
 		mb.maxWait = max(mb.maxWait, phase)
 		mb.waited(r.who(), phase)
+		s.order.waited(w, r, mb, phase, true)
 	}
 	s.become(w, r, strand{})
 	return true
@@ -297,6 +305,7 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 	if r.op.Kind == trace.KindCompletionEnd {
 		before := m.Phase
 		s.become(w, r, strand{})
+		s.order.runs(w, r, mb)
 		if m.Completing {
 			m.Advance(&s.eff)
 			s.advanced(mb, before)
@@ -317,6 +326,7 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 			mb.ref.Barrier, m.Phase, m.Pending)
 	}
 	mb.runner = r.who()
+	s.order.runs(w, r, mb)
 	s.become(w, r, strand{wait: completing, mb: mb, phase: uint64(max(mb.fnPhase, 0))})
 	return true
 }

@@ -71,8 +71,10 @@ type scope struct {
 
 	counts   Counts
 	findings findings
-	fresh    int     // rows since the last checkpoint
-	watch    watcher // told of every change; nil for nobody
+	fresh    int       // rows since the last checkpoint
+	watch    watcher   // told of every change; nil for nobody
+	order    *follower // told of every operation; nil for nobody
+	hazards  findings  // what another schedule could do
 }
 
 // watcher is told what happens, for a picture of the launch.
@@ -102,15 +104,16 @@ type cta struct {
 
 // history is what is remembered of a barrier beyond its model.
 type history struct {
-	tally  tally // arrivals of each lane, over all phases
-	misuse *Finding
-	forced bool // the current phase was ended by force: the recording contradicts the model
+	tally    tally // arrivals of each lane, over all phases
+	misuse   *Finding
+	implicit bool // the phase under way waits for all that live
+	forced   bool // the current phase was ended by force: the recording contradicts the model
 }
 
 func newScope(l *trace.Launch, y layout, number uint32, limit int) *scope {
 	return &scope{
 		launch: l, layout: y, number: number, members: y.members(number), threads: int(l.Threads()), arch: archNumber(l.Arch), limit: limit,
-		ctas: make(map[uint32]*cta), findings: findings{launch: l},
+		ctas: make(map[uint32]*cta), findings: findings{launch: l}, hazards: findings{launch: l},
 	}
 }
 

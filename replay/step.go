@@ -66,11 +66,15 @@ func (s *scope) perform(w *warp, r *row, forced bool) bool {
 		return s.collect(w, r, forced)
 	case trace.KindSyncwarp:
 		s.become(w, r, strand{wait: waitSyncwarp, phase: w.sync.Phase})
+		s.order.meets(w, r)
 		w.sync.Sync(r.lanes, r.op.Mask, &s.eff)
 		s.own(w)
 		s.violations(w, r, s.syncRef(w))
 	case trace.KindSyncwarpDone:
-		return s.leaveWait(w, r, forced, func(st *strand) bool { return st.wait == waitSyncwarp }, rules.SyncwarpMissingLane, s.syncRef(w))
+		if !s.leaveWait(w, r, forced, func(st *strand) bool { return st.wait == waitSyncwarp }, rules.SyncwarpMissingLane, s.syncRef(w)) {
+			return false
+		}
+		s.order.met(w, r)
 	case trace.KindTrap:
 		if s.trap == "" {
 			s.trap = "trap"
@@ -152,6 +156,7 @@ func (s *scope) exit(w *warp, r *row) {
 			w.left = *st
 		}
 	}
+	s.order.exit(w, r)
 	s.leave(w, r)
 	w.live &^= lanes
 	w.gone = strand{lanes: w.gone.lanes | lanes, since: r.time, kind: r.op.Kind, seq: r.seq, loc: r.loc()}
@@ -195,6 +200,8 @@ func (s *scope) bar(w *warp, r *row) {
 	}
 	ref := s.namedRef(c, id)
 	c.bars[id].tally.add(r.who(), 1)
+	c.bars[id].implicit = op.Count == 0
+	s.order.arrival(w, r, id)
 	c.named.Do(op, &s.eff)
 	if s.watch != nil {
 		s.watch.arrived(ref, r.time, uint64(popcount(r.lanes)), uint64(c.named.Expected(int(id))))
@@ -225,6 +232,7 @@ func (s *scope) namedRef(c *cta, id uint32) BarrierRef {
 // namedDone applies the effect of the CTA's named barriers.
 func (s *scope) namedDone(c *cta) {
 	if s.eff.Completed > 0 {
+		s.order.namedEnded(c)
 		s.counts.Phases += uint64(s.eff.Completed)
 		if s.watch != nil {
 			for i, rel := range s.eff.Released {
@@ -249,14 +257,18 @@ func (s *scope) barDone(w *warp, r *row, forced bool) bool {
 	reduced := false
 	match := func(st *strand) bool {
 		in := st.wait == waitNamed && st.bar == id
+		if in {
+			phase = st.phase
+		}
 		if in && st.kind == trace.KindBarRed {
-			want, phase, reduced = st.result, st.phase, true
+			want, reduced = st.result, true
 		}
 		return in
 	}
 	if !s.leaveWait(w, r, forced, match, rules.BarEarlyRelease, ref) {
 		return false
 	}
+	s.order.left(w, r, id, phase)
 	if reduced && !forced && r.op.Has.Has(trace.FieldResult) && r.result != want {
 		ref.Phase = phase
 		s.breach(rules.BarRedResult, ref, r,

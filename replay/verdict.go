@@ -29,6 +29,7 @@ func (r *run) report() (LaunchReport, []Finding) {
 	var open []*scope
 	var list []Finding
 	var odd [2]oddity
+	var others others
 	for _, w := range r.workers {
 		for _, s := range w.scopes {
 			explained = explained || s.explained
@@ -36,10 +37,12 @@ func (r *run) report() (LaunchReport, []Finding) {
 				open = append(open, s)
 			}
 			lr.Counts.add(s.counts)
+			others.add(s)
 			list = append(list, s.findings.values()...)
 			incomplete = incomplete || s.findings.incomplete
 		}
 		lr.Counts.add(w.counts)
+		others.merge(&w.others)
 		explained = explained || w.explained
 		for _, s := range w.done {
 			list = append(list, s.findings.values()...)
@@ -78,6 +81,10 @@ func (r *run) report() (LaunchReport, []Finding) {
 	}
 	if lr.Verdict == Clean && incomplete {
 		lr.Verdict = Incomplete
+	}
+	lr.Schedules = r.schedules(&lr, &others)
+	if r.follows() && (lr.Verdict == Clean || lr.Verdict == Incomplete) {
+		list = sorted(append(list, others.hazards...))
 	}
 	return lr, list
 }

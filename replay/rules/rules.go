@@ -44,10 +44,10 @@ type Rule struct {
 }
 
 // All returns the catalogue, in the order of its families: named barriers,
-// mbarriers, completion functions, groups, clusters, warps, hangs, and the
-// recording itself.
+// mbarriers, completion functions, groups, clusters, warps, hangs, other
+// schedules, and the recording itself.
 func All() []Rule {
-	return slices.Concat(named(), mbarrier(), collective(), hang(), recording())
+	return slices.Concat(named(), mbarrier(), collective(), hang(), hazard(), recording())
 }
 
 // Lookup returns the entry of the rule, and whether there is one.
@@ -107,6 +107,11 @@ const (
 	DeadlockExternal       barrier.Rule = "deadlock-external"
 	HangUnexplained        barrier.Rule = "hang-unexplained"
 	TrapUnexplained        barrier.Rule = "trap-unexplained"
+
+	HazardRecycle barrier.Rule = "hazard-recycle"
+	HazardLap     barrier.Rule = "hazard-lap"
+	HazardInit    barrier.Rule = "hazard-init"
+	HazardTx      barrier.Rule = "hazard-tx"
 
 	TraceTruncated barrier.Rule = "trace-truncated"
 	TraceGap       barrier.Rule = "trace-gap"

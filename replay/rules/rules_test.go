@@ -97,6 +97,10 @@ func TestSeverities(t *testing.T) {
 		barrier.MbarDropToZero:     Warning,
 		barrier.ClusterMissingWait: Warning,
 		MbarExitWithoutArrive:      Note,
+		HazardRecycle:              Warning,
+		HazardLap:                  Warning,
+		HazardInit:                 Warning,
+		HazardTx:                   Warning,
 		TraceTruncated:             Note,
 		TraceGap:                   Note,
 	}

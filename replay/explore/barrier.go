@@ -1,0 +1,288 @@
+package explore
+
+// Barrier is a barrier of the run: what is known of its phases.
+type Barrier struct {
+	Ref any // the caller's name for it
+
+	id    int
+	life  uint32 // initialisations; 0 for a barrier that needs none
+	phase uint64 // that is under way
+	// current is what the arrivals of the phase under way know, together; last
+	// is that of the phase before, when it ended.
+	current, last knowledge
+	// laps is, for the end of the phase under way and of the one after it, the
+	// waits that have to come before.
+	laps [2][]obligation
+	// announced is the announcements of bytes in the phase under way.
+	announced []obligation
+	// balance is the bytes that were announced in the phase under way, less
+	// those of the copies issued in it.
+	balance int64
+	unknown bool     // some of them nobody knows
+	moved   Event    // the latest of those operations
+	uses    []uint32 // by agent: its latest operation here
+	halves  map[warpKey]*meeting
+}
+
+// obligation is an operation that has to come before something.
+type obligation struct {
+	agent int
+	step  uint32
+	event Event
+}
+
+// NewBarrier makes a barrier that lanes may use from the beginning.
+func (o *Order) NewBarrier(ref any) *Barrier {
+	o.barriers++
+	return &Barrier{Ref: ref, id: o.barriers - 1}
+}
+
+// Init is the initialisation of an mbarrier. If there was one before it has to
+// come after all that was done with that.
+func (o *Order) Init(b *Barrier, e *Event) {
+	o.each(e, func(a *agent) {
+		for i, step := range b.uses {
+			if i != a.id && step > at(a.seen, i) {
+				o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
+				break
+			}
+		}
+	})
+	b.life++
+	b.phase = 0
+	b.current.reset()
+	b.last.reset()
+	b.laps[0], b.laps[1], b.announced = b.laps[0][:0], b.laps[1][:0], b.announced[:0]
+	b.balance, b.unknown = 0, false
+	clear(b.uses)
+	o.all(e, func(a *agent) {
+		a.done = raise(a.done, b.id, markOf(b.life, 0))
+		a.fresh = raise(a.fresh, b.id, b.life)
+		b.use(a)
+	})
+}
+
+func (b *Barrier) use(a *agent) { b.uses = raise(b.uses, a.id, a.now()) }
+
+// knows is how many phases the agent knows to be complete. A use that is not
+// ordered after the initialisation is reported.
+func (o *Order) knows(b *Barrier, a *agent, e *Event) (complete uint64) {
+	defer b.use(a)
+	k := at(a.done, b.id)
+	if k.life() < b.life {
+		o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
+		// From here on as if it knew: it is said once.
+		a.done = raise(a.done, b.id, markOf(b.life, 0))
+		a.fresh = raise(a.fresh, b.id, b.life)
+		return 0
+	}
+	if at(a.fresh, b.id) < b.life {
+		o.Relaxed = true
+	}
+	return k.complete()
+}
+
+// inPhase reports an operation of the phase under way that is not ordered
+// after the end of the one before.
+func (o *Order) inPhase(b *Barrier, a *agent, e *Event) {
+	if o.knows(b, a, e) < b.phase {
+		o.Report(Hazard{Kind: Recycle, Barrier: b, Phase: b.phase, Event: *e})
+	}
+}
+
+// Arrive is lanes that arrive in the phase under way: it cannot end before.
+// With release, what they know of memory is known to those who wait for it.
+func (o *Order) Arrive(b *Barrier, e *Event, release bool) {
+	o.each(e, func(a *agent) {
+		o.inPhase(b, a, e)
+		b.current.join(&a.knowledge, release)
+	})
+}
+
+// ArriveWarp is lanes that come to a barrier at which the lanes of a warp
+// meet: when live, its lanes that have not exited, are all there, each knows
+// what they do together.
+func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
+	o.Arrive(b, e, release)
+	k := warpKey{e.CTA, e.Warp}
+	if live&^e.Lanes == 0 && b.halves[k] == nil {
+		if w := o.warp(e.CTA, e.Warp); len(w.agents) > 1 {
+			var all knowledge
+			o.all(e, func(a *agent) { all.join(&a.knowledge, true) })
+			o.all(e, func(a *agent) { a.join(&all, true) })
+		}
+		return
+	}
+	if b.halves == nil {
+		b.halves = make(map[warpKey]*meeting)
+	}
+	m := b.halves[k]
+	if m == nil {
+		m = new(meeting)
+		b.halves[k] = m
+	}
+	m.came |= e.Lanes
+	o.all(e, func(a *agent) { m.join(&a.knowledge, true) })
+	if live&^m.came != 0 {
+		return
+	}
+	whole := *e
+	whole.Lanes = m.came
+	o.all(&whole, func(a *agent) { a.join(&m.knowledge, true) })
+	delete(b.halves, k)
+}
+
+// all calls f for the agents of lanes, without a step.
+func (o *Order) all(e *Event, f func(a *agent)) {
+	for _, a := range o.warp(e.CTA, e.Warp).agents {
+		if a.lanes&e.Lanes != 0 {
+			f(a)
+		}
+	}
+}
+
+// Announce is an announcement of bytes: the phase under way must have an
+// arrival to come that follows it.
+func (o *Order) Announce(b *Barrier, e *Event) {
+	o.each(e, func(a *agent) {
+		o.inPhase(b, a, e)
+		b.announced = append(b.announced, obligation{a.id, a.now(), *e})
+	})
+}
+
+// Use is lanes that do something else with an mbarrier: end its life.
+func (o *Order) Use(b *Barrier, e *Event) {
+	o.each(e, func(a *agent) { o.knows(b, a, e) })
+}
+
+// Function is lanes that run the barrier's completion function: all that have
+// arrived come before it, and the end of the phase after it.
+func (o *Order) Function(b *Barrier, e *Event) {
+	o.each(e, func(a *agent) {
+		a.join(&b.current, true)
+		b.current.join(&a.knowledge, true)
+	})
+}
+
+// Bytes books bytes that are announced, or with less than 0 that come, in the
+// phase under way.
+func (b *Barrier) Bytes(e *Event, n int64) {
+	b.balance += n
+	b.moved = *e
+}
+
+// Unknown says that bytes are announced or come whose number is not known.
+func (b *Barrier) Unknown() { b.unknown = true }
+
+// Wait is lanes that have come out of a wait for the parity of a phase, or of
+// a test that said so. What they have waited for is not the phase that
+// happened to be complete but the first of that parity that they did not know
+// to be; and it only works if the phase after that cannot end before.
+func (o *Order) Wait(b *Barrier, e *Event, parity uint8, acquire bool) {
+	o.each(e, func(a *agent) {
+		n := o.knows(b, a, e)
+		if (n+1)&1 == uint64(parity) { // the phase before has that parity: it passes by that
+			o.due(b, a, e, n)
+			return
+		}
+		o.acquire(b, a, e, n, acquire)
+	})
+}
+
+// WaitPhase is Wait by the token of a phase.
+func (o *Order) WaitPhase(b *Barrier, e *Event, phase uint64, acquire bool) {
+	o.each(e, func(a *agent) {
+		if phase < o.knows(b, a, e) {
+			o.due(b, a, e, phase+1)
+			return
+		}
+		o.acquire(b, a, e, phase, acquire)
+	})
+}
+
+// acquire makes a phase known to be complete, with all that its arrivals
+// knew.
+func (o *Order) acquire(b *Barrier, a *agent, e *Event, phase uint64, memory bool) {
+	if phase+1 == b.phase {
+		a.join(&b.last, memory)
+	}
+	if phase < b.phase {
+		a.done = raise(a.done, b.id, markOf(b.life, phase+1))
+	}
+	o.due(b, a, e, phase+1)
+}
+
+// due demands that a phase ends after the agent's latest operation.
+func (o *Order) due(b *Barrier, a *agent, e *Event, phase uint64) {
+	switch {
+	case phase < b.phase: // it has ended
+		o.Report(Hazard{Kind: Lap, Barrier: b, Phase: phase, Event: *e})
+	case phase-b.phase < 2:
+		list := &b.laps[phase&1]
+		for i := range *list {
+			if x := &(*list)[i]; x.agent == a.id {
+				x.step, x.event = a.now(), *e
+				return
+			}
+		}
+		*list = append(*list, obligation{a.id, a.now(), *e})
+	}
+}
+
+// Leave is lanes that come out of a barrier which lets nobody go before the
+// phase that they arrived in is complete.
+func (o *Order) Leave(b *Barrier, e *Event, phase uint64, acquire bool) {
+	o.each(e, func(a *agent) {
+		if phase+1 == b.phase {
+			a.join(&b.last, acquire)
+		}
+		if phase < b.phase {
+			a.done = raise(a.done, b.id, markOf(b.life, phase+1))
+		}
+		b.use(a)
+	})
+}
+
+// Complete is the end of the phase under way. If it waited for those who have
+// exited, or would have had to, exits is what they knew; else it is nil.
+func (o *Order) Complete(b *Barrier, exits *Exits) {
+	c := &b.current
+	if exits != nil {
+		c.join(&exits.knowledge, true)
+	}
+	for _, x := range b.laps[b.phase&1] {
+		if at(c.seen, x.agent) < x.step {
+			o.Report(Hazard{Kind: Lap, Barrier: b, Phase: b.phase, Event: x.event})
+		}
+	}
+	for _, x := range b.announced {
+		if at(c.seen, x.agent) < x.step {
+			o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: x.event})
+		}
+	}
+	if b.balance != 0 && !b.unknown {
+		o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: b.moved})
+	}
+	b.balance, b.unknown = 0, false
+	b.laps[b.phase&1], b.announced = b.laps[b.phase&1][:0], b.announced[:0]
+	b.current, b.last = b.last, b.current
+	b.current.reset()
+	b.phase++
+}
+
+// Phase is the phase under way.
+func (b *Barrier) Phase() uint64 { return b.phase }
+
+// Exits is what the lanes of a CTA, or of a cluster, knew that have exited.
+type Exits struct {
+	knowledge
+}
+
+// Exit is lanes that exit.
+func (o *Order) Exit(e *Event, of ...*Exits) {
+	o.each(e, func(a *agent) {
+		for _, x := range of {
+			x.join(&a.knowledge, true)
+		}
+	})
+}

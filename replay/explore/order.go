@@ -1,0 +1,172 @@
+package explore
+
+import "btrace/trace"
+
+// Event is an operation by lanes of a warp.
+type Event struct {
+	CTA, Warp, Seq uint32
+	Lanes          uint32
+	Time           int64
+	Op             *trace.Op
+}
+
+// Kind is the kind of a hazard.
+type Kind uint8
+
+// The kinds of hazards.
+const (
+	// Recycle: an operation in a phase that is not ordered after the end of
+	// the phase before. In another schedule it may count in that.
+	Recycle Kind = iota
+	// Lap: a wait for a phase by its parity, or by a token, which is not
+	// ordered before the end of the phase that follows. In another schedule
+	// the barrier may be two phases on, and the wait miss it.
+	Lap
+	// Init: a use that is not ordered after the initialisation, or an
+	// initialisation that is not ordered after the last use of what was there.
+	Init
+	// Tx: an announcement of bytes that is not ordered before an arrival of
+	// its phase. In another schedule the phase may end without it.
+	Tx
+)
+
+// Hazard is a place where a program depends on the schedule.
+type Hazard struct {
+	Kind    Kind
+	Barrier *Barrier
+	Phase   uint64
+	Event   Event // the operation that is not ordered
+}
+
+// Order follows one run of the lanes that can synchronise with each other.
+// Its methods are called in the order of the run.
+type Order struct {
+	// Report is told of hazards, every one as often as it occurs.
+	Report func(h Hazard)
+
+	agents   int
+	warps    map[warpKey]*warpAgents
+	barriers int
+	// Relaxed is true once a use of a barrier was ordered after its
+	// initialisation by execution only: whether the memory is, too, depends on
+	// fences, which nobody recorded.
+	Relaxed bool
+	// Polled is true once a test failed: what the program did then may depend
+	// on when it asked.
+	Polled bool
+}
+
+type warpKey struct{ cta, warp uint32 }
+
+// warpAgents is the agents of a warp: lanes that have done everything
+// together so far.
+type warpAgents struct {
+	agents []*agent
+	meets  map[uint32][]*meeting // by mask: the syncwarps that lanes are in, oldest first
+}
+
+// agent is lanes of a warp with one history.
+type agent struct {
+	id    int
+	lanes uint32
+	knowledge
+}
+
+// meeting is lanes that wait for each other.
+type meeting struct {
+	came   uint32 // lanes
+	inside uint32 // of them, those that have yet to come out
+	knowledge
+}
+
+// NewOrder makes one for lanes that have just begun.
+func NewOrder(report func(Hazard)) *Order {
+	return &Order{Report: report, warps: make(map[warpKey]*warpAgents)}
+}
+
+// warp finds the agents of a warp.
+func (o *Order) warp(cta, warp uint32) *warpAgents {
+	k := warpKey{cta, warp}
+	w := o.warps[k]
+	if w == nil {
+		w = &warpAgents{meets: make(map[uint32][]*meeting)}
+		o.warps[k] = w
+	}
+	return w
+}
+
+// each calls f for the agents that the lanes of an event are. Agents of which
+// only some lanes take part are two from now on; what was known of them is
+// known of both.
+func (o *Order) each(e *Event, f func(a *agent)) {
+	w := o.warp(e.CTA, e.Warp)
+	left := e.Lanes
+	for i := 0; i < len(w.agents) && left != 0; i++ {
+		a := w.agents[i]
+		both := a.lanes & left
+		if both == 0 {
+			continue
+		}
+		left &^= both
+		if rest := a.lanes &^ both; rest != 0 {
+			b := &agent{id: o.agents, lanes: both}
+			o.agents++
+			b.join(&a.knowledge, true)
+			a.lanes = rest
+			w.agents = append(w.agents, b)
+			a = b
+		}
+		a.step()
+		f(a)
+	}
+	if left != 0 {
+		a := &agent{id: o.agents, lanes: left}
+		o.agents++
+		w.agents = append(w.agents, a)
+		a.step()
+		f(a)
+	}
+}
+
+// step counts an operation of the agent.
+func (a *agent) step() { a.seen = raise(a.seen, a.id, at(a.seen, a.id)+1) }
+
+// now is the number of the agent's latest operation.
+func (a *agent) now() uint32 { return a.seen[a.id] }
+
+// Agents is how many agents there are.
+func (o *Order) Agents() int { return o.agents }
+
+// Syncwarp is lanes that come to meet those of a mask.
+func (o *Order) Syncwarp(e *Event, mask uint32) {
+	w := o.warp(e.CTA, e.Warp)
+	list := w.meets[mask]
+	i := 0
+	for i < len(list) && list[i].came&e.Lanes != 0 { // that was the one before
+		i++
+	}
+	if i == len(list) {
+		list = append(list, new(meeting))
+		w.meets[mask] = list
+	}
+	m := list[i]
+	o.each(e, func(a *agent) { m.join(&a.knowledge, true) })
+	m.came |= e.Lanes
+	m.inside |= e.Lanes
+}
+
+// Met is lanes that come out of it.
+func (o *Order) Met(e *Event, mask uint32) {
+	w := o.warp(e.CTA, e.Warp)
+	list := w.meets[mask]
+	for i, m := range list {
+		if m.inside&e.Lanes == 0 {
+			continue
+		}
+		o.each(e, func(a *agent) { a.join(&m.knowledge, true) })
+		if m.inside &^= e.Lanes; m.inside == 0 {
+			w.meets[mask] = append(list[:i], list[i+1:]...)
+		}
+		return
+	}
+}

@@ -1,0 +1,28 @@
+package explore
+
+import (
+	"math/bits"
+
+	"btrace/trace"
+)
+
+// Program is what the lanes of a scope do, each in its own order: a run
+// without its interleaving.
+type Program struct {
+	Threads int // of a CTA
+	CTAs    int
+	Strands []Strand
+}
+
+// Strand is lanes of a warp that do everything together. Every lane of the
+// scope is in one; at the end of its operations it exits.
+type Strand struct {
+	CTA, Warp, Lanes uint32
+	Ops              []trace.Op // no enter, exit or done
+}
+
+// lanes is how many threads the strand is.
+func (s *Strand) lanes() int { return bits.OnesCount32(s.Lanes) }
+
+// owner is the CTA whose mbarrier an operation is on.
+func (s *Strand) owner(op *trace.Op) uint32 { return op.OwnerCTA(s.CTA) }

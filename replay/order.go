@@ -1,0 +1,313 @@
+package replay
+
+import (
+	"fmt"
+
+	"btrace/replay/barrier"
+	"btrace/replay/explore"
+	"btrace/replay/rules"
+	"btrace/trace"
+)
+
+// maxAgents is up to how many groups of lanes with a history of their own the
+// order of a scope is kept: each has to know of every other.
+const maxAgents = 2048
+
+// follower keeps the order of what a scope does, for what another schedule
+// could do. A nil follower keeps nothing.
+type follower struct {
+	*explore.Order
+	s     *scope
+	named map[namedKey]*explore.Barrier
+	mbars map[*mbar]*explore.Barrier
+	colls map[*collective]*explore.Barrier
+	exits map[uint32]*explore.Exits // by CTA
+	gone  explore.Exits             // of all of the scope
+	found []Finding
+	over  bool // it gave up
+}
+
+type namedKey struct{ cta, bar uint32 }
+
+func newFollower(s *scope) *follower {
+	f := &follower{
+		s: s, named: make(map[namedKey]*explore.Barrier), mbars: make(map[*mbar]*explore.Barrier), colls: make(map[*collective]*explore.Barrier),
+		exits: make(map[uint32]*explore.Exits),
+	}
+	f.Order = explore.NewOrder(f.hazard)
+	return f
+}
+
+// follows reports whether there is anybody to tell.
+func (f *follower) follows() bool {
+	if f == nil || f.over {
+		return false
+	}
+	if f.Agents() > maxAgents {
+		f.over = true
+	}
+	return !f.over
+}
+
+func event(w *warp, r *row) *explore.Event {
+	return &explore.Event{CTA: w.cta.id, Warp: w.id, Seq: r.seq, Lanes: r.lanes, Time: r.time, Op: r.op}
+}
+
+func releases(op *trace.Op) bool { return op.Sem != trace.SemRelaxed && op.Sem != trace.SemAcquire }
+func acquires(op *trace.Op) bool { return op.Sem != trace.SemRelaxed && op.Sem != trace.SemRelease }
+
+// arrival is lanes that come to a named barrier, whose phases wait for all
+// that live if it has no count.
+func (f *follower) arrival(w *warp, r *row, id uint32) {
+	if !f.follows() {
+		return
+	}
+	k := namedKey{w.cta.id, id}
+	b := f.named[k]
+	if b == nil {
+		b = f.NewBarrier(BarrierRef{CTA: k.cta, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}})
+		f.named[k] = b
+	}
+	f.ArriveWarp(b, event(w, r), w.live, true)
+}
+
+// namedEnded is told when phases of a CTA's named barriers may have ended.
+func (f *follower) namedEnded(c *cta) {
+	if !f.follows() {
+		return
+	}
+	for id := range uint32(barrier.NumNamed) {
+		b := f.named[namedKey{c.id, id}]
+		for b != nil && b.Phase() < c.named.Bars[id].Phase {
+			var exits *explore.Exits
+			if c.bars[id].implicit {
+				exits = f.exits[c.id]
+			}
+			f.Complete(b, exits)
+		}
+	}
+}
+
+// left is lanes that come out of a named barrier.
+func (f *follower) left(w *warp, r *row, id uint32, phase uint64) {
+	if b := f.namedAt(w, id); f.follows() && b != nil {
+		f.Leave(b, event(w, r), phase, true)
+	}
+}
+
+func (f *follower) namedAt(w *warp, id uint32) *explore.Barrier {
+	if f == nil {
+		return nil
+	}
+	return f.named[namedKey{w.cta.id, id}]
+}
+
+func (f *follower) mbar(mb *mbar) *explore.Barrier {
+	b := f.mbars[mb]
+	if b == nil {
+		b = f.NewBarrier(mb.ref)
+		f.mbars[mb] = b
+	}
+	return b
+}
+
+// initialised is lanes that make an mbarrier.
+func (f *follower) initialised(w *warp, r *row, mb *mbar) {
+	if f.follows() {
+		f.Init(f.mbar(mb), event(w, r))
+	}
+}
+
+// invalidated is lanes that end its life.
+func (f *follower) invalidated(w *warp, r *row, mb *mbar) {
+	if f.follows() {
+		f.Use(f.mbar(mb), event(w, r))
+	}
+}
+
+// arrives is lanes that arrive on an mbarrier in the phase under way.
+func (f *follower) arrives(w *warp, r *row, mb *mbar) {
+	if !f.follows() {
+		return
+	}
+	b, e := f.mbar(mb), event(w, r)
+	f.Arrive(b, e, releases(r.op))
+	if r.op.Kind == trace.KindMbarArriveExpectTx {
+		f.bytes(b, e, 1)
+	}
+}
+
+// spills is an arrive of which a part counts in the next phase.
+func (f *follower) spills(w *warp, r *row, mb *mbar) {
+	if f.follows() {
+		f.Arrive(f.mbar(mb), event(w, r), releases(r.op))
+	}
+}
+
+// bytes books what is announced (sign 1), or comes (-1).
+func (f *follower) bytes(b *explore.Barrier, e *explore.Event, sign int64) {
+	if !e.Op.Has.Has(trace.FieldBytes) {
+		b.Unknown()
+		return
+	}
+	b.Bytes(e, sign*int64(popcount(e.Lanes))*e.Op.Bytes)
+}
+
+// transfers is an operation on the bytes of an mbarrier.
+func (f *follower) transfers(w *warp, r *row, mb *mbar) {
+	if !f.follows() {
+		return
+	}
+	b, e := f.mbar(mb), event(w, r)
+	switch r.op.Kind {
+	case trace.KindMbarExpectTx:
+		f.Announce(b, e)
+		f.bytes(b, e, 1)
+		return
+	case trace.KindMbarCpAsyncArrive:
+		if !r.op.NoInc {
+			f.Announce(b, e)
+		}
+		f.Arrive(b, e, true)
+		return
+	}
+	f.Arrive(b, e, releases(r.op))
+	f.bytes(b, e, -1)
+}
+
+// mbarEnded is told when phases of an mbarrier have ended.
+func (f *follower) mbarEnded(mb *mbar) {
+	if !f.follows() {
+		return
+	}
+	for b := f.mbars[mb]; b != nil && b.Phase() < mb.m.Phase; {
+		f.Complete(b, nil)
+	}
+}
+
+// waited is lanes that have come out of a wait, or were told by a test that
+// they may: for a phase by its token, or for a parity.
+func (f *follower) waited(w *warp, r *row, mb *mbar, phase int64, byParity bool) {
+	if !f.follows() {
+		return
+	}
+	b, e := f.mbar(mb), event(w, r)
+	if byParity || phase < 0 {
+		f.Wait(b, e, uint8(phase&1), acquires(r.op))
+		return
+	}
+	f.WaitPhase(b, e, uint64(phase), acquires(r.op))
+}
+
+// runs is lanes that begin or end a completion function.
+func (f *follower) runs(w *warp, r *row, mb *mbar) {
+	if f.follows() {
+		f.Function(f.mbar(mb), event(w, r))
+	}
+}
+
+func (f *follower) collective(c *collective) *explore.Barrier {
+	b := f.colls[c]
+	if b == nil {
+		b = f.NewBarrier(c.ref)
+		f.colls[c] = b
+	}
+	return b
+}
+
+// joins is lanes that arrive on the barrier of a cluster or group.
+func (f *follower) joins(w *warp, r *row, c *collective) {
+	switch {
+	case !f.follows():
+	case c.ref.Barrier.Kind == trace.BarrierCluster:
+		f.ArriveWarp(f.collective(c), event(w, r), w.live, releases(r.op))
+	default:
+		f.Arrive(f.collective(c), event(w, r), releases(r.op))
+	}
+}
+
+// parts is lanes that come out of it.
+func (f *follower) parts(w *warp, r *row, c *collective, phase uint64) {
+	if f.follows() {
+		f.Leave(f.collective(c), event(w, r), phase, acquires(r.op))
+	}
+}
+
+func (f *follower) collectiveEnded(c *collective) {
+	if !f.follows() {
+		return
+	}
+	for b := f.colls[c]; b != nil && b.Phase() < c.m.Phase; {
+		var exits *explore.Exits
+		if c.exitLowers {
+			exits = &f.gone
+		}
+		f.Complete(b, exits)
+	}
+}
+
+// exit is lanes that exit.
+func (f *follower) exit(w *warp, r *row) {
+	if !f.follows() {
+		return
+	}
+	x := f.exits[w.cta.id]
+	if x == nil {
+		x = new(explore.Exits)
+		f.exits[w.cta.id] = x
+	}
+	f.Exit(event(w, r), x, &f.gone)
+}
+
+func (f *follower) meets(w *warp, r *row) {
+	if f.follows() {
+		f.Syncwarp(event(w, r), r.op.Mask)
+	}
+}
+
+func (f *follower) met(w *warp, r *row) {
+	if f.follows() {
+		f.Met(event(w, r), r.op.Mask)
+	}
+}
+
+// polled is a test that failed.
+func (f *follower) polled() {
+	if f.follows() {
+		f.Polled = true
+	}
+}
+
+// hazard files what the order does not forbid.
+func (f *follower) hazard(h explore.Hazard) {
+	ref := h.Barrier.Ref.(BarrierRef)
+	ref.Phase = h.Phase
+	e := &h.Event
+	who := Lanes{CTA: e.CTA, Warp: e.Warp, Mask: e.Lanes}
+	x := Finding{
+		BarrierRef: ref, Threads: []Lanes{who}, Time: e.Time,
+		Location: Location{File: e.Op.File, Line: e.Op.Line, PC: e.Op.PC}, Events: []EventRef{{CTA: e.CTA, Warp: e.Warp, Seq: e.Seq}},
+	}
+	name, does := f.s.text(who, ref.CTA), e.Op.Kind.String()
+	switch h.Kind {
+	case explore.Recycle:
+		x.Rule = rules.HazardRecycle
+		x.Message = fmt.Sprintf("%s does %s on %s in phase %d, and nothing orders that after the end of phase %d: in another schedule it counts in that",
+			name, does, ref.Barrier, h.Phase, int64(h.Phase)-1)
+	case explore.Lap:
+		x.Rule = rules.HazardLap
+		x.Message = fmt.Sprintf("%s waits on %s, and nothing keeps phase %d from ending before it has looked: in another schedule it misses that, or takes another phase for it",
+			name, ref.Barrier, h.Phase)
+	case explore.Init:
+		x.Rule = rules.HazardInit
+		x.Message = fmt.Sprintf("%s does %s on %s, and nothing orders that with the initialisation: in another schedule it comes first", name, does, ref.Barrier)
+		if e.Op.Kind == trace.KindMbarInit {
+			x.Message = fmt.Sprintf("%s initialises %s again, and nothing orders that after its last use", name, ref.Barrier)
+		}
+	case explore.Tx:
+		x.Rule = rules.HazardTx
+		x.Message = fmt.Sprintf("the bytes that %s announces or moves for phase %d of %s (%s) do not have to be there when it ends: in another schedule they count in the next",
+			name, h.Phase, ref.Barrier, does)
+	}
+	f.s.hazards.add(x)
+}

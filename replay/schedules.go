@@ -1,0 +1,60 @@
+package replay
+
+import (
+	"fmt"
+
+	"btrace/trace"
+)
+
+// others collects what the scopes of a launch say about other schedules.
+type others struct {
+	hazards                []Finding
+	polled, relaxed, large bool
+}
+
+func (o *others) add(s *scope) {
+	o.hazards = append(o.hazards, s.hazards.values()...)
+	if f := s.order; f != nil {
+		o.polled, o.relaxed, o.large = o.polled || f.Polled, o.relaxed || f.Relaxed, o.large || f.over
+	}
+}
+
+func (o *others) merge(p *others) {
+	o.hazards = append(o.hazards, p.hazards...)
+	o.polled, o.relaxed, o.large = o.polled || p.polled, o.relaxed || p.relaxed, o.large || p.large
+}
+
+// follows reports whether the run looks for what other schedules could do. A
+// picture has no room for it.
+func (r *run) follows() bool { return !r.opt.NoHazards && r.draw == nil }
+
+// schedules says whether every schedule of the launch's program orders goes
+// as the one that was recorded, or why that is not known.
+func (r *run) schedules(lr *LaunchReport, o *others) (s Schedules) {
+	why := func(format string, args ...any) { s.Why = append(s.Why, fmt.Sprintf(format, args...)) }
+	switch {
+	case !r.follows():
+		why("nobody looked")
+		return s
+	case lr.Verdict != Clean:
+		why("the recorded run itself is not clean")
+	case r.launch.Outcome != trace.OutcomeCompleted:
+		why("the recording does not say that the launch completed")
+	}
+	for _, f := range []trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar, trace.FamilyCluster, trace.FamilyGroup, trace.FamilySyncwarp} {
+		if !r.launch.Sees(f) && (f != trace.FamilyCluster || r.launch.ClusterSize() > 1) {
+			why("the recorder does not observe %s events", f)
+		}
+	}
+	if o.polled {
+		why("a test of an mbarrier failed: what the program did then may depend on the schedule")
+	}
+	if o.relaxed {
+		why("a relaxed operation is all that orders a use of an mbarrier after its initialisation: fences are not recorded")
+	}
+	if o.large {
+		why("the lanes take more than %d different ways", maxAgents)
+	}
+	s.Proved = len(s.Why) == 0 && len(o.hazards) == 0
+	return s
+}
