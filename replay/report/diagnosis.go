@@ -29,7 +29,7 @@ func WriteDiagnosis(p *plain.Printer, f File) {
 	if r == nil {
 		return
 	}
-	roots := grouped(r.Findings, func(f *replay.Finding) bool { return f.Root })
+	roots := grouped(f, func(f *replay.Finding) bool { return f.Root })
 	for i, g := range roots {
 		if i > 0 {
 			p.Printf("\n")
@@ -43,13 +43,13 @@ func WriteDiagnosis(p *plain.Printer, f File) {
 
 func writeNoHang(p *plain.Printer, f File) {
 	r := f.Report
-	p.Printf("%s: no hang, %s (%s)\n", f.Name, r.Verdict, summary(r))
+	p.Printf("%s: no hang, %s (%s)\n", f.Name, r.Verdict, summary(f))
 	for _, l := range r.Launches {
 		if _, trapped := l.Launch.Outcome.Trap(); trapped {
 			p.Printf("  launch %d, %s: %s\n", l.Launch.ID, l.Launch.Kernel, l.Launch.Outcome)
 		}
 	}
-	errors := grouped(r.Findings, func(f *replay.Finding) bool { return f.Severity == rules.Error })
+	errors := grouped(f, func(f *replay.Finding) bool { return f.Severity == rules.Error })
 	for _, g := range errors[:min(len(errors), fewErrors)] {
 		writeFinding(p, &g, len(r.Launches) > 1)
 	}

@@ -14,11 +14,13 @@ import (
 type group struct {
 	first *replay.Finding
 	more  []uint32 // the CTAs of the others
+	times int      // how often in all
+	known bool
 }
 
 // grouped puts findings together that differ in CTA, phase and time only, in
 // the order in which the first of each comes.
-func grouped(findings []replay.Finding, want func(*replay.Finding) bool) []group {
+func grouped(file File, want func(*replay.Finding) bool) []group {
 	type key struct {
 		rule     barrier.Rule
 		root     bool
@@ -28,8 +30,8 @@ func grouped(findings []replay.Finding, want func(*replay.Finding) bool) []group
 	}
 	var groups []group
 	place := map[key]int{}
-	for i := range findings {
-		f := &findings[i]
+	for i := range file.Report.Findings {
+		f := &file.Report.Findings[i]
 		if !want(f) {
 			continue
 		}
@@ -37,9 +39,10 @@ func grouped(findings []replay.Finding, want func(*replay.Finding) bool) []group
 		n, ok := place[k]
 		if !ok {
 			place[k] = len(groups)
-			groups = append(groups, group{first: f})
+			groups = append(groups, group{first: f, times: 1 + f.More, known: file.known(i)})
 			continue
 		}
+		groups[n].times += 1 + f.More
 		groups[n].more = append(groups[n].more, f.CTA)
 	}
 	return groups

@@ -4,7 +4,9 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"btrace/replay"
@@ -17,15 +19,17 @@ type File struct {
 	Name   string
 	Report *replay.Report
 	Err    error
+	// Known marks the findings, by index, that a Baseline accepts; nil where
+	// there is no baseline.
+	Known []bool
 }
 
-// The document, version 1. Keys are added, never renamed or removed, as long
-// as the version stays.
+func (f *File) known(i int) bool { return f.Known != nil && f.Known[i] }
+
+// The document, version 1: {"version":1,"traces":[…],"gone":[…]}, of which
+// gone is there with a baseline only. Keys are added, never renamed or
+// removed, as long as the version stays.
 type (
-	document struct {
-		Version int         `json:"version"`
-		Traces  []traceJSON `json:"traces"`
-	}
 	traceJSON struct {
 		File     string         `json:"file"`
 		Verdict  replay.Verdict `json:"verdict,omitempty"`
@@ -63,6 +67,9 @@ type (
 		Cycle    []string      `json:"cycle,omitempty"`
 		Behind   []waitJSON    `json:"behind,omitempty"`
 		Story    []string      `json:"story,omitempty"`
+		// Fingerprint is that of its Site, Known what the baseline says.
+		Fingerprint string `json:"fingerprint"`
+		Known       bool   `json:"known,omitempty"`
 	}
 	waitJSON struct {
 		CTA      uint32        `json:"cta"`
@@ -86,13 +93,64 @@ type (
 
 // WriteJSON writes the reports as one JSON document, in a line.
 func WriteJSON(w io.Writer, files []File) error {
-	doc := document{Version: 1, Traces: []traceJSON{}}
+	out := newJSONWriter(w)
 	for _, f := range files {
-		doc.Traces = append(doc.Traces, newTrace(f))
+		if err := out.File(f); err != nil {
+			return err
+		}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(doc)
+	return out.Close(End{})
+}
+
+// jsonWriter writes the document piece by piece.
+type jsonWriter struct {
+	w     io.Writer
+	files int
+}
+
+func newJSONWriter(w io.Writer) *jsonWriter { return &jsonWriter{w: w} }
+
+func (w *jsonWriter) File(f File) error {
+	head := ","
+	if w.files == 0 {
+		head = `{"version":1,"traces":[`
+	}
+	w.files++
+	return writeJSON(w.w, head, newTrace(f), "")
+}
+
+func (w *jsonWriter) Close(end End) error {
+	head := "]"
+	if w.files == 0 {
+		head = `{"version":1,"traces":[]`
+	}
+	if end.Baseline == "" {
+		return writeJSON(w.w, head+"}\n", nil, "")
+	}
+	gone := []siteJSON{}
+	for _, s := range end.Gone {
+		gone = append(gone, siteJSON(s))
+	}
+	return writeJSON(w.w, head+`,"gone":`, gone, "}\n")
+}
+
+// writeJSON writes a part of a document: a value, if there is one, between
+// two pieces of text.
+func writeJSON(w io.Writer, before string, v any, after string) error {
+	b := bytes.NewBufferString(before)
+	if v != nil {
+		enc := json.NewEncoder(b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			return fmt.Errorf("write output: %w", err)
+		}
+		b.Truncate(b.Len() - 1) // the newline that Encode ends with
+	}
+	b.WriteString(after)
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
 }
 
 func newTrace(f File) traceJSON {
@@ -110,7 +168,9 @@ func newTrace(f File) traceJSON {
 		t.Launches = append(t.Launches, launchJSON{l.Launch.ID, l.Launch.Kernel, l.Launch.Outcome, l.Verdict})
 	}
 	for i := range r.Findings {
-		t.Findings = append(t.Findings, newFinding(&r.Findings[i], launch(r, r.Findings[i].Launch)))
+		x := newFinding(&r.Findings[i], launch(r, r.Findings[i].Launch))
+		x.Known = f.known(i)
+		t.Findings = append(t.Findings, x)
 	}
 	return t
 }
@@ -122,6 +182,7 @@ func newFinding(f *replay.Finding, l *trace.Launch) findingJSON {
 		Threads: rules.Threads(f.Threads, f.CTA, l), Missing: rules.Threads(f.Missing, f.CTA, l),
 		Time: f.Time, Message: f.Message, Hint: f.Hint,
 		Location: newLocation(f.Location), Events: []eventJSON{}, Story: f.Story,
+		Fingerprint: SiteOf(f, l).Fingerprint,
 	}
 	for _, e := range f.Events {
 		out.Events = append(out.Events, eventJSON(e))

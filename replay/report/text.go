@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"btrace/replay"
-	"btrace/replay/rules"
 	"btrace/trace"
 	"btrace/trace/plain"
 )
@@ -21,41 +21,58 @@ func WriteText(p *plain.Printer, f File) {
 	if r == nil {
 		return
 	}
-	p.Printf("%s: %s (%s)\n", f.Name, r.Verdict, summary(r))
+	writeVerdict(p, f)
 	if len(r.Launches) > 1 {
 		for _, l := range r.Launches {
 			p.Printf("  launch %d %s: %s (%s)\n", l.Launch.ID, l.Launch.Kernel, l.Verdict, l.Launch.Outcome)
 		}
 	}
-	groups := grouped(r.Findings, func(*replay.Finding) bool { return true })
+	writeFindings(p, grouped(f, func(*replay.Finding) bool { return true }), len(r.Launches) > 1)
+}
+
+// writeVerdict prints the verdict of a file in a line.
+func writeVerdict(p *plain.Printer, f File) {
+	p.Printf("%s: %s (%s)\n", f.Name, f.Report.Verdict, summary(f))
+}
+
+func summary(f File) string {
+	c := f.Report.Counts
+	parts := []string{count(c.WarpEvents, "warp event"), count(c.ThreadEvents, "thread event"), count(c.Phases, "phase")}
+	var t Tally
+	t.Add(f)
+	if found := t.findings(); found != "" {
+		parts = append(parts, found)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// writeFindings prints findings, what is known already last.
+func writeFindings(p *plain.Printer, groups []group, many bool) {
+	slices.SortStableFunc(groups, func(a, b group) int {
+		switch {
+		case a.known == b.known:
+			return 0
+		case b.known:
+			return -1
+		}
+		return 1
+	})
 	for i, g := range groups {
 		if i == most {
 			p.Printf("  and %s more: --format json lists them all\n", count(len(groups)-most, "kind"))
 			break
 		}
-		writeFinding(p, &g, len(r.Launches) > 1)
+		writeFinding(p, &g, many)
 	}
-}
-
-func summary(r *replay.Report) string {
-	parts := []string{
-		count(r.Counts.WarpEvents, "warp event"), count(r.Counts.ThreadEvents, "thread event"), count(r.Counts.Phases, "phase"),
-	}
-	n := map[rules.Severity]int{}
-	for i := range r.Findings {
-		n[r.Findings[i].Severity]++
-	}
-	for _, s := range []rules.Severity{rules.Error, rules.Warning, rules.Note} {
-		if n[s] > 0 {
-			parts = append(parts, count(n[s], string(s)))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 func writeFinding(p *plain.Printer, g *group, many bool) {
 	f := g.first
-	p.Printf("  %s %s: %s\n", f.Severity, f.Rule, f.Message)
+	known := ""
+	if g.known {
+		known = " (known)"
+	}
+	p.Printf("  %s %s%s: %s\n", f.Severity, f.Rule, known, f.Message)
 	p.Printf("    at %s\n", strings.Join(where(f, many), ", "))
 	if also := g.also(); also != "" {
 		p.Printf("    %s\n", also)
@@ -132,8 +149,12 @@ func Time(ns int64) string {
 
 // count is a number with its noun: "1 phase", "2 phases".
 func count[N int | uint64](n N, noun string) string {
+	return fmt.Sprintf("%d %s", n, plural(n, noun))
+}
+
+func plural[N int | uint64](n N, noun string) string {
 	if n == 1 {
-		return "1 " + noun
+		return noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return noun + "s"
 }
