@@ -38,12 +38,15 @@ type (
 		Failure *junitProblem `xml:"failure"`
 		Error   *junitProblem `xml:"error"`
 		Skipped *junitProblem `xml:"skipped"`
-		Out     string        `xml:"system-out,omitempty"`
+		Out     *junitText    `xml:"system-out"`
 	}
 	junitProblem struct {
 		Message string `xml:"message,attr"`
 		Type    string `xml:"type,attr,omitempty"`
-		Text    string `xml:",chardata"`
+		junitText
+	}
+	junitText struct {
+		Text string `xml:",cdata"`
 	}
 )
 
@@ -127,11 +130,11 @@ func (w *junitWriter) launches(f File) []junitCase {
 		first := w.failure(groups)
 		switch {
 		case first != nil:
-			c.Failure = &junitProblem{plain.Text(string(l.Verdict) + ": " + first.Message), plain.Text(string(first.Rule)), text}
+			c.Failure = &junitProblem{plain.Text(string(l.Verdict) + ": " + first.Message), plain.Text(string(first.Rule)), junitText{text}}
 		case l.Verdict == replay.Incomplete:
-			c.Skipped = &junitProblem{Message: "incomplete: nothing was found, but not everything could be checked", Text: text}
-		default:
-			c.Out = text
+			c.Skipped = &junitProblem{Message: "incomplete: nothing was found, but not everything could be checked", junitText: junitText{text}}
+		case text != "":
+			c.Out = &junitText{text}
 		}
 		cases = append(cases, c)
 	}
@@ -162,7 +165,7 @@ func findingsText(groups []group, many bool) string {
 	var b strings.Builder
 	p := plain.NewPrinter(&b)
 	p.Printf("\n")
-	writeFindings(p, groups, many)
+	writeFindings(p, groups, many, true)
 	p.Flush() // a strings.Builder takes everything
 	return b.String()
 }

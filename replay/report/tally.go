@@ -54,9 +54,12 @@ func (t *Tally) finding(s rules.Severity, known bool) {
 
 // String is the total in a line: "3 traces: 1 deadlock, 2 clean; 1 error".
 func (t *Tally) String() string {
-	s := count(t.Files, "trace") + ": " + list([]counted{
+	s := count(t.Files, "trace")
+	if verdicts := list([]counted{
 		{t.Unreadable, "not checked"}, {t.Deadlock, "deadlock"}, {t.Violation, "violation"}, {t.Incomplete, "incomplete"}, {t.Clean, "clean"},
-	})
+	}); verdicts != "" {
+		s += ": " + verdicts
+	}
 	if found := t.findings(); found != "" {
 		s += "; " + found
 	}

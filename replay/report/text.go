@@ -27,7 +27,7 @@ func WriteText(p *plain.Printer, f File) {
 			p.Printf("  launch %d %s: %s (%s)\n", l.Launch.ID, l.Launch.Kernel, l.Verdict, l.Launch.Outcome)
 		}
 	}
-	writeFindings(p, grouped(f, func(*replay.Finding) bool { return true }), len(r.Launches) > 1)
+	writeFindings(p, grouped(f, func(*replay.Finding) bool { return true }), len(r.Launches) > 1, false)
 }
 
 // writeVerdict prints the verdict of a file in a line.
@@ -46,8 +46,9 @@ func summary(f File) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeFindings prints findings, what is known already last.
-func writeFindings(p *plain.Printer, groups []group, many bool) {
+// writeFindings prints findings, what is known already last, and with the
+// stories of the hangs if they are wanted.
+func writeFindings(p *plain.Printer, groups []group, many, stories bool) {
 	slices.SortStableFunc(groups, func(a, b group) int {
 		switch {
 		case a.known == b.known:
@@ -63,6 +64,12 @@ func writeFindings(p *plain.Printer, groups []group, many bool) {
 			break
 		}
 		writeFinding(p, &g, many)
+		if !stories {
+			continue
+		}
+		for _, line := range g.first.Story {
+			p.Printf("    %s\n", line)
+		}
 	}
 }
 
