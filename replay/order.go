@@ -23,8 +23,7 @@ type follower struct {
 	colls map[*collective]*explore.Barrier
 	exits map[uint32]*explore.Exits // by CTA
 	gone  explore.Exits             // of all of the scope
-	found []Finding
-	over  bool // it gave up
+	over  bool                      // it gave up
 }
 
 type namedKey struct{ cta, bar uint32 }

@@ -77,7 +77,7 @@ Start with:  btrace demo`,
 	})
 	root.AddCommand(
 		newDemo(), newKernels(), newRecord(), newView(),
-		newValidate(), newDiagnose(), newState(),
+		newValidate(), newDiagnose(), newExplore(), newState(),
 		newImport(), newExport(), newInfo(), newEvents(),
 		newExplain(),
 		newVersion(),

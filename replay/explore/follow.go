@@ -8,16 +8,16 @@ import (
 // follower tells an Order what a Machine does. A nil follower tells nobody.
 type follower struct {
 	*Order
-	named   []map[uint32]*Barrier // by CTA
-	mbars   map[mbarKey]*Barrier
-	cluster *Barrier
-	exits   []*Exits // by CTA
-	gone    *Exits   // of the cluster
+	named []map[uint32]*Barrier // by CTA
+	mbars map[mbarKey]*Barrier
+	colls map[collKey]*Barrier
+	exits []*Exits // by CTA
+	gone  *Exits   // of the cluster
 }
 
 // Follow makes an Order follow the machine, which has to be at its beginning.
 func (m *Machine) Follow(o *Order) {
-	f := &follower{Order: o, mbars: make(map[mbarKey]*Barrier), cluster: o.NewBarrier("cluster"), gone: new(Exits)}
+	f := &follower{Order: o, mbars: make(map[mbarKey]*Barrier), colls: make(map[collKey]*Barrier), gone: new(Exits)}
 	for range m.ctas {
 		f.named = append(f.named, make(map[uint32]*Barrier))
 		f.exits = append(f.exits, new(Exits))
@@ -71,18 +71,46 @@ func (f *follower) implicit(m *Machine, cta, id uint32) bool {
 	return true
 }
 
-func (f *follower) clusterArrive(m *Machine, i int, op *trace.Op) {
+// joins is a strand that arrives on the barrier of the cluster or a group.
+func (f *follower) joins(m *Machine, i int, op *trace.Op, c *collective) {
 	if f == nil {
 		return
 	}
 	e := m.event(i, op)
-	f.ArriveWarp(f.cluster, e, m.ctas[e.CTA].named.Live[e.Warp], op.Sem != trace.SemRelaxed)
+	b := f.colls[c.collKey]
+	if b == nil {
+		b = f.NewBarrier(c.collKey)
+		f.colls[c.collKey] = b
+	}
+	if c.Kind == barrier.Cluster {
+		f.ArriveWarp(b, e, m.ctas[e.CTA].named.Live[e.Warp], op.Sem != trace.SemRelaxed)
+		return
+	}
+	f.Arrive(b, e, true)
 }
 
-func (f *follower) clusterEnded(*Machine) {
-	if f != nil {
-		f.Complete(f.cluster, f.gone)
+func (f *follower) collectiveEnded(c *collective) {
+	if f == nil {
+		return
 	}
+	var exits *Exits
+	if c.exitLowers {
+		exits = f.gone
+	}
+	f.Complete(f.colls[c.collKey], exits)
+}
+
+func (f *follower) function(m *Machine, i int, op *trace.Op, key mbarKey) {
+	if b := f.mbarrierAt(key); b != nil {
+		f.Function(b, m.event(i, op))
+	}
+}
+
+func (f *follower) mbarrierAt(key mbarKey) *Barrier {
+	if f == nil {
+		return nil
+	}
+	return f.mbars[key]
 }
 
 func (f *follower) syncwarp(m *Machine, i int, op *trace.Op) {
@@ -100,8 +128,8 @@ func (f *follower) left(m *Machine, i int, op *trace.Op, phase uint64) {
 	switch op.Kind {
 	case trace.KindBarSync, trace.KindBarRed:
 		f.Leave(f.named[e.CTA][op.Bar%barrier.NumNamed], e, phase, true)
-	case trace.KindClusterWait:
-		f.Leave(f.cluster, e, phase, true)
+	case trace.KindClusterWait, trace.KindGroupWait:
+		f.Leave(f.colls[m.collective(&m.p.Strands[i], &Op{Op: *op}).collKey], e, phase, true)
 	case trace.KindSyncwarp:
 		f.Met(e, op.Mask)
 	}

@@ -15,14 +15,15 @@ type Machine struct {
 	p       *Program
 	strands []strandState
 	ctas    []ctaState
-	cluster *barrier.Collective
+	colls   []collective
 	async   []async
 	eff     barrier.Effect
 	// Bad is the first rule of the specification that was broken, or the trap;
 	// "" while there is none.
 	Bad string
 
-	order *follower // nil if nobody wants to know
+	order *follower  // nil if nobody wants to know
+	log   *recording // nil if nobody wants it
 }
 
 // strandState is where a strand is.
@@ -57,14 +58,13 @@ type async struct {
 
 // NewMachine makes one at the beginning of the program.
 func NewMachine(p *Program) *Machine {
-	m := &Machine{p: p, strands: make([]strandState, len(p.Strands)), cluster: barrier.NewCollective(barrier.Cluster, 0)}
-	for c := range p.CTAs {
+	m := &Machine{p: p, strands: make([]strandState, len(p.Strands))}
+	for range p.CTAs {
 		ct := ctaState{named: barrier.NewNamed(p.Threads), mbars: make(map[uint64]*barrier.MBarrier)}
 		for _, live := range ct.named.Live {
 			ct.warps = append(ct.warps, barrier.NewWarp(live))
 		}
 		m.ctas = append(m.ctas, ct)
-		m.cluster.Add(uint32(c), p.Threads)
 	}
 	return m
 }
@@ -92,10 +92,12 @@ func (m *Machine) Clone() *Machine {
 		}
 		c.ctas = append(c.ctas, ct)
 	}
-	cl := *m.cluster
-	cluster := barrier.NewCollective(cl.Kind, cl.Size)
-	cluster.Phase, cluster.Count, cluster.Need, cluster.Warps = cl.Phase, cl.Count, cl.Need, slices.Clone(cl.Warps)
-	c.cluster = cluster
+	for _, g := range m.colls {
+		b := barrier.NewCollective(g.Kind, g.Size)
+		b.Phase, b.Count, b.Need, b.Warps = g.Phase, g.Count, g.Need, slices.Clone(g.Warps)
+		g.Collective = b
+		c.colls = append(c.colls, g)
+	}
 	return c
 }
 
@@ -122,7 +124,10 @@ func (m *Machine) Key() string {
 		}
 		b = fmt.Appendf(b, "|%v", c.warps)
 	}
-	b = fmt.Appendf(b, "|%v%d%d|", m.cluster.Warps, m.cluster.Phase, m.cluster.Count)
+	for _, g := range m.colls {
+		b = fmt.Appendf(b, "|%v%v%d%d", g.collKey, g.Warps, g.Phase, g.Count)
+	}
+	b = append(b, '|')
 	rest := slices.Clone(m.async)
 	slices.SortFunc(rest, func(x, y async) int { return slices.Compare(x.sortKey(), y.sortKey()) })
 	return string(fmt.Appendf(b, "%v", rest))
@@ -173,8 +178,14 @@ func (m *Machine) can(i int) bool {
 		return true
 	}
 	st := &m.p.Strands[i]
-	op := &st.Ops[s.pc]
-	if op.Kind != trace.KindMbarWait {
+	op := &st.Ops[s.pc].Op
+	switch op.Kind {
+	case trace.KindCompletionBegin:
+		return m.mbar(st.CTA, op.Addr).Completing
+	case trace.KindMbarArrive, trace.KindMbarArriveDrop, trace.KindMbarArriveNoComplete, trace.KindMbarArriveExpectTx:
+		return !m.mbar(st.owner(op), op.Addr).Completing // its function runs first
+	case trace.KindMbarWait:
+	default:
 		return true
 	}
 	b := m.ctas[st.owner(op)].mbars[op.Addr]
@@ -209,7 +220,8 @@ func (m *Machine) Do(choice int) {
 	switch {
 	case s.blocked:
 		s.blocked, s.free = false, false
-		m.order.left(m, choice, &st.Ops[s.pc], s.phase)
+		m.order.left(m, choice, &st.Ops[s.pc].Op, s.phase)
+		m.log.left(m, choice, &st.Ops[s.pc])
 		s.pc++
 	case s.pc == len(st.Ops):
 		m.exit(choice)
@@ -242,6 +254,9 @@ func (m *Machine) mbar(cta uint32, addr uint64) *barrier.MBarrier {
 	return b
 }
 
+// trapPrefix begins what is bad about a program that traps.
+const trapPrefix = "trap: "
+
 // judge notes what the models say of the operation.
 func (m *Machine) judge() {
 	if m.Bad != "" {
@@ -255,7 +270,7 @@ func (m *Machine) judge() {
 		return
 	}
 	if m.eff.Trap != "" {
-		m.Bad = "trap: " + m.eff.Trap
+		m.Bad = trapPrefix + m.eff.Trap
 	}
 }
 
@@ -277,6 +292,7 @@ func (m *Machine) release(rel barrier.Release, cta, warp uint32, held bool) {
 func (m *Machine) exit(i int) {
 	s, st := &m.strands[i], &m.p.Strands[i]
 	s.exited = true
+	m.log.exits(m, i)
 	ct := &m.ctas[st.CTA]
 	m.order.exit(m, i)
 	before := phasesOf(ct.named)
@@ -287,10 +303,14 @@ func (m *Machine) exit(i int) {
 	for _, rel := range m.eff.Released {
 		m.release(rel, st.CTA, st.Warp, false)
 	}
-	m.eff.Reset()
-	phase := m.cluster.Phase
-	m.cluster.Exit(st.CTA, st.Warp, st.Lanes, &m.eff)
-	m.settleCluster(phase)
+	for i := range m.colls {
+		if c := &m.colls[i]; c.exitLowers && (c.wide || c.cta == st.CTA) {
+			m.eff.Reset()
+			phase := c.Phase
+			c.Exit(st.CTA, st.Warp, st.Lanes, &m.eff)
+			m.settle(c, phase)
+		}
+	}
 }
 
 func phasesOf(n *barrier.Named) (p [barrier.NumNamed]uint64) {
@@ -312,10 +332,74 @@ func (m *Machine) settleNamed(cta uint32, before [barrier.NumNamed]uint64) {
 	}
 }
 
-func (m *Machine) settleCluster(before uint64) {
+// collective is the barrier of the cluster or of a cooperative group.
+type collective struct {
+	collKey
+	*barrier.Collective
+	wide       bool // of all CTAs
+	exitLowers bool // a thread that exits is not waited for
+}
+
+type collKey struct {
+	cta  uint32 // 0 where it is wide
+	name string // of a group; "" for the cluster's own
+}
+
+// collective finds the barrier of an operation on the cluster or a group.
+func (m *Machine) collective(st *Strand, op *Op) *collective {
+	k := collKey{st.CTA, op.Group}
+	if op.Kind >= trace.KindClusterArrive && op.Kind <= trace.KindClusterDone {
+		k.name = ""
+	}
+	wide := k.name == "" || k.name == "cluster" || k.name == "grid"
+	if wide {
+		k.cta = 0
+	}
+	for i := range m.colls {
+		if m.colls[i].collKey == k {
+			return &m.colls[i]
+		}
+	}
+	kind, known := barrier.Group, wide || k.name == "block"
+	if k.name == "" {
+		kind = barrier.Cluster
+	}
+	c := collective{collKey: k, Collective: barrier.NewCollective(kind, 0), wide: wide, exitLowers: known && k.name != "grid"}
+	if !known {
+		c.Size = uint64(op.Count)
+	}
+	for cta := range m.ctas {
+		if !known || !wide && uint32(cta) != k.cta {
+			continue
+		}
+		c.Add(uint32(cta), m.p.Threads)
+		var eff barrier.Effect
+		for i := range m.strands {
+			if st := &m.p.Strands[i]; m.strands[i].exited && st.CTA == uint32(cta) {
+				c.Exit(st.CTA, st.Warp, st.Lanes, &eff)
+			}
+		}
+	}
+	m.colls = append(m.colls, c)
+	return &m.colls[len(m.colls)-1]
+}
+
+// function is a completion function that begins or ends.
+func (m *Machine) function(i int, op *Op) {
+	key := mbarKey{m.p.Strands[i].CTA, op.Addr}
+	b := m.mbar(key.cta, key.addr)
+	before := b.Phase
+	m.order.function(m, i, &op.Op, key)
+	if op.Kind == trace.KindCompletionEnd && b.Completing {
+		b.Advance(&m.eff)
+	}
+	m.order.ended(m, key, before)
+}
+
+func (m *Machine) settle(c *collective, before uint64) {
 	m.judge()
-	if m.cluster.Phase != before {
-		m.order.clusterEnded(m)
+	if c.Phase != before {
+		m.order.collectiveEnded(c)
 	}
 	for _, rel := range m.eff.Released {
 		m.release(rel, rel.CTA, rel.Warp, false)
@@ -323,33 +407,38 @@ func (m *Machine) settleCluster(before uint64) {
 }
 
 // perform does the operation that a strand is at.
-func (m *Machine) perform(i int, op *trace.Op) {
+func (m *Machine) perform(i int, op *Op) {
 	s, st := &m.strands[i], &m.p.Strands[i]
 	ct := &m.ctas[st.CTA]
+	m.log.does(m, i, op)
 	switch op.Kind {
 	case trace.KindBarArrive, trace.KindBarSync, trace.KindBarRed:
 		id := op.Bar % barrier.NumNamed
 		before := phasesOf(ct.named)
 		s.blocked, s.phase = true, before[id]
-		m.order.bar(m, i, op, id)
+		m.order.bar(m, i, &op.Op, id)
 		ct.named.Do(barrier.NamedOp{
-			Kind: namedKind(op), Warp: st.Warp, Lanes: st.Lanes, Bar: op.Bar, Count: op.Count, Aligned: op.Aligned, Site: uint64(op.Line),
+			Kind: namedKind(&op.Op), Pred: op.Pred, Warp: st.Warp, Lanes: st.Lanes, Bar: op.Bar, Count: op.Count, Aligned: op.Aligned, Site: uint64(op.Line),
 		}, &m.eff)
 		m.settleNamed(st.CTA, before)
 		return
-	case trace.KindClusterArrive:
-		phase := m.cluster.Phase
-		m.order.clusterArrive(m, i, op)
-		m.cluster.Arrive(st.CTA, st.Warp, st.Lanes, &m.eff)
-		m.settleCluster(phase)
-	case trace.KindClusterWait:
-		s.blocked, s.phase = true, m.cluster.WaitPhase(st.CTA, st.Warp, st.Lanes)
-		m.cluster.Wait(st.CTA, st.Warp, st.Lanes, &m.eff)
-		m.settleCluster(m.cluster.Phase)
+	case trace.KindClusterArrive, trace.KindGroupArrive:
+		c := m.collective(st, op)
+		phase := c.Phase
+		m.order.joins(m, i, &op.Op, c)
+		c.Arrive(st.CTA, st.Warp, st.Lanes, &m.eff)
+		m.settle(c, phase)
+	case trace.KindClusterWait, trace.KindGroupWait:
+		c := m.collective(st, op)
+		s.blocked, s.phase = true, c.WaitPhase(st.CTA, st.Warp, st.Lanes)
+		c.Wait(st.CTA, st.Warp, st.Lanes, &m.eff)
+		m.settle(c, c.Phase)
 		return
+	case trace.KindCompletionBegin, trace.KindCompletionEnd:
+		m.function(i, op)
 	case trace.KindSyncwarp:
 		s.blocked = true
-		m.order.syncwarp(m, i, op)
+		m.order.syncwarp(m, i, &op.Op)
 		ct.warps[st.Warp].Sync(st.Lanes, op.Mask, &m.eff)
 		m.judge()
 		for _, rel := range m.eff.Released {
@@ -362,14 +451,15 @@ func (m *Machine) perform(i int, op *trace.Op) {
 	s.pc++
 }
 
-func (m *Machine) mbarrier(i int, op *trace.Op) {
+func (m *Machine) mbarrier(i int, op *Op) {
 	s, st := &m.strands[i], &m.p.Strands[i]
-	key := mbarKey{st.owner(op), op.Addr}
+	key := mbarKey{st.owner(&op.Op), op.Addr}
 	b := m.mbar(key.cta, key.addr)
 	before := b.Phase
-	m.order.mbarrier(m, i, op, key)
+	m.order.mbarrier(m, i, &op.Op, key)
 	switch op.Kind {
 	case trace.KindMbarInit:
+		b.Function = m.p.Functions[key.addr]
 		b.Init(op.Count, &m.eff)
 	case trace.KindMbarInval:
 		b.Inval(&m.eff)
@@ -385,8 +475,19 @@ func (m *Machine) mbarrier(i int, op *trace.Op) {
 		b.CompleteTx(int64(st.lanes())*op.Bytes, &m.eff)
 	case trace.KindMbarCopy:
 		b.ExpectTx(0, &m.eff) // says if it cannot be used
-		for range st.lanes() {
-			m.async = append(m.async, async{mbarKey: key, bytes: op.Bytes})
+		for rank := range m.ctas {
+			to := key
+			if op.CTAMask != 0 {
+				if op.CTAMask>>rank&1 == 0 {
+					continue
+				}
+				to.cta = uint32(rank)
+			} else if rank > 0 {
+				break
+			}
+			for range st.lanes() {
+				m.async = append(m.async, async{mbarKey: to, bytes: op.Bytes})
+			}
 		}
 	case trace.KindMbarCpAsyncArrive:
 		for range st.lanes() {
@@ -405,7 +506,7 @@ func (m *Machine) mbarrier(i int, op *trace.Op) {
 		if spills {
 			m.order.ended(m, key, before)
 			before = b.Phase
-			m.order.spills(m, i, op, key)
+			m.order.spills(m, i, &op.Op, key)
 		}
 	}
 	m.judge()

@@ -18,15 +18,14 @@ var programs = flag.Int("explore.programs", 2000, "random programs to look at al
 type gen struct {
 	*rand.Rand
 	p      Program
-	strand [][]trace.Op
+	strand [][]Op
 	warps  int
 	phase  map[uint64]int // of the mbarriers, as the pattern has it
-	tokens bool
 }
 
 func (g *gen) add(i int, op trace.Op) {
 	op.Line = uint32(len(g.strand[i]) + 1 + 100*i)
-	g.strand[i] = append(g.strand[i], op)
+	g.strand[i] = append(g.strand[i], Op{Op: op})
 }
 
 // mask is the lanes of strand i.
@@ -55,7 +54,7 @@ func newGen(seed uint64) *gen {
 			}
 		}
 	}
-	g.strand = make([][]trace.Op, len(g.p.Strands))
+	g.strand = make([][]Op, len(g.p.Strands))
 	return g
 }
 
