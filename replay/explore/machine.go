@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -99,55 +98,6 @@ func (m *Machine) Clone() *Machine {
 		c.colls = append(c.colls, g)
 	}
 	return c
-}
-
-// Key is the state as a string: two machines of a program with equal keys go
-// on in the same ways.
-func (m *Machine) Key() string {
-	b := make([]byte, 0, 256)
-	for i := range m.strands {
-		s := &m.strands[i]
-		b = fmt.Appendf(b, "%d%t%t%d;", s.pc, s.blocked, s.free, s.phase)
-		for _, k := range sortedKeys(s.tokens) {
-			b = fmt.Appendf(b, "%v=%d,", k, s.tokens[k])
-		}
-	}
-	for i := range m.ctas {
-		c := &m.ctas[i]
-		for j := range c.named.Bars {
-			if bar := &c.named.Bars[j]; bar.Active || bar.Phase > 0 {
-				b = fmt.Appendf(b, "|%d%v", j, *bar)
-			}
-		}
-		for _, a := range slices.Sorted(maps.Keys(c.mbars)) {
-			b = fmt.Appendf(b, "|%x%v", a, *c.mbars[a])
-		}
-		b = fmt.Appendf(b, "|%v", c.warps)
-	}
-	for _, g := range m.colls {
-		b = fmt.Appendf(b, "|%v%v%d%d", g.collKey, g.Warps, g.Phase, g.Count)
-	}
-	b = append(b, '|')
-	rest := slices.Clone(m.async)
-	slices.SortFunc(rest, func(x, y async) int { return slices.Compare(x.sortKey(), y.sortKey()) })
-	return string(fmt.Appendf(b, "%v", rest))
-}
-
-func (a async) sortKey() []int64 {
-	return []int64{int64(a.cta), int64(a.addr), a.bytes, int64(bit(a.arrival))}
-}
-
-func bit(v bool) uint8 {
-	if v {
-		return 1
-	}
-	return 0
-}
-
-func sortedKeys(m map[mbarKey]uint64) []mbarKey {
-	return slices.SortedFunc(maps.Keys(m), func(a, b mbarKey) int {
-		return slices.Compare([]uint64{uint64(a.cta), a.addr}, []uint64{uint64(b.cta), b.addr})
-	})
 }
 
 // Choices is how many things can happen next; each has a number that Do

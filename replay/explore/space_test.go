@@ -11,7 +11,7 @@ import (
 	"btrace/trace"
 )
 
-var programs = flag.Int("explore.programs", 2000, "random programs to look at all schedules of")
+var programs = flag.Int("explore.programs", 300, "random programs to look at all schedules of")
 
 // gen makes random programs: rounds of patterns that mostly work, in which
 // then something is changed.
