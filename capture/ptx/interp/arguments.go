@@ -4,22 +4,25 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strconv"
 	"strings"
+
+	"btrace/capture/ptx"
 )
 
 // maxBuffer bounds the buffer of an argument.
 const maxBuffer = 4 << 30
 
-// Arg is an argument of a kernel.
+// Arg is an argument of a kernel. Several launches may share it.
 type Arg struct {
-	text   string
-	kind   byte // i, u, f: a scalar; b: a buffer; s: bytes passed by value
-	size   int  // of a scalar, bytes
-	bits   uint64
-	buffer []byte
+	text string
+	kind byte   // i, u, f: a scalar; b: a buffer; s: bytes passed by value
+	size int    // in bytes
+	bits uint64 // of a scalar
+	data []byte // what a buffer begins with, or a struct holds
 }
 
 // ParseArg reads an argument: TYPE:VALUE. A scalar is i8 to i64, u8 to u64,
@@ -77,15 +80,11 @@ func parseBytes(a Arg, kind, value string) (Arg, error) {
 		a.kind = 's'
 	}
 	if name, ok := strings.CutPrefix(value, "@"); ok {
-		b, err := os.ReadFile(name)
+		b, err := readFile(name)
 		if err != nil {
-			var path *os.PathError
-			if errors.As(err, &path) {
-				err = path.Err
-			}
 			return a, fmt.Errorf("argument %q: %s: %w", a.text, name, err)
 		}
-		a.buffer = b
+		a.data, a.size = b, len(b)
 		return a, nil
 	}
 	if kind == "bytes" {
@@ -93,7 +92,7 @@ func parseBytes(a Arg, kind, value string) (Arg, error) {
 		if err != nil {
 			return a, fmt.Errorf("argument %q: want hex digits, two a byte, or @FILE", a.text)
 		}
-		a.buffer = b
+		a.data, a.size = b, len(b)
 		return a, nil
 	}
 	n, err := strconv.ParseUint(value, 0, 63)
@@ -103,59 +102,84 @@ func parseBytes(a Arg, kind, value string) (Arg, error) {
 	case n > maxBuffer:
 		return a, fmt.Errorf("argument %q: a buffer has at most %d bytes", a.text, uint64(maxBuffer))
 	}
-	a.buffer = make([]byte, n)
+	a.size = int(n)
 	return a, nil
+}
+
+// readFile reads a file of at most maxBuffer bytes.
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err == nil {
+		defer f.Close()
+		var b []byte
+		if b, err = io.ReadAll(io.LimitReader(f, maxBuffer+1)); err == nil {
+			if len(b) > maxBuffer {
+				return nil, fmt.Errorf("has more than %d bytes", int64(maxBuffer))
+			}
+			return b, nil
+		}
+	}
+	var path *os.PathError // names the file once more
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return nil, err
 }
 
 // IsBuffer reports whether the argument is a buffer, which can be looked at
 // afterwards.
 func (a Arg) IsBuffer() bool { return a.kind == 'b' }
 
-// pass lays the arguments out as the kernel's parameters.
-func (k *Kernel) pass(r *run, args []Arg, buffers [][]byte) error {
+// pass lays the arguments out as the kernel's parameters, and makes its
+// buffers.
+func (k *Kernel) pass(mem *memory, args []Arg) (param []byte, buffers [][]byte, err error) {
 	if len(args) != len(k.params) {
 		var types []string
 		for _, p := range k.params {
 			types = append(types, describeParam(p))
 		}
-		return fmt.Errorf("%s takes %d arguments (%s), and got %d", k.Entry.Name, len(k.params), strings.Join(types, ", "), len(args))
+		return nil, nil, fmt.Errorf("%s takes %d arguments (%s), and got %d", k.Entry.Name, len(k.params), strings.Join(types, ", "), len(args))
 	}
-	r.param = make([]byte, k.paramLen)
+	param, buffers = make([]byte, k.paramLen), make([][]byte, len(args))
 	for i, a := range args {
 		p := k.params[i]
-		at, size := r.param[p.offset:], int(p.v.Size())
-		isArray := len(p.v.Dims) > 0
-		floats := p.v.Type[0] == 'f'
-		var ok bool
-		switch a.kind {
-		case 'b':
-			if ok = !isArray && size == 8 && !floats; ok {
-				buffers[i] = append([]byte(nil), a.buffer...)
-				store(at, 8, r.mem.add(fmt.Sprintf("argument %d", i), buffers[i], false))
-			}
-		case 's':
-			if ok = len(a.buffer) == size; ok {
-				copy(at, a.buffer)
-			}
-		case 'f':
-			if ok = !isArray && size == a.size && (floats || p.v.Type[0] == 'b'); ok {
-				store(at, size, a.bits)
-			}
-		default:
-			if ok = size == a.size && !floats; ok { // a struct of that size, too
-				store(at, size, a.bits)
-			}
+		if !a.fits(p.v) {
+			return nil, nil, fmt.Errorf("argument %d of %s is %s: %s does not fit", i, k.Entry.Name, describeParam(p), a.text)
 		}
-		if !ok {
-			return fmt.Errorf("argument %d of %s is %s: %s does not fit", i, k.Entry.Name, describeParam(p), a.text)
+		switch at := param[p.offset:]; a.kind {
+		case 'b':
+			buffers[i] = make([]byte, a.size)
+			copy(buffers[i], a.data)
+			store(at, 8, mem.add(fmt.Sprintf("argument %d", i), buffers[i], false))
+		case 's':
+			copy(at, a.data)
+		default:
+			store(at, a.size, a.bits)
 		}
 	}
-	return nil
+	return param, buffers, nil
 }
+
+// fits reports whether an argument can be passed for a parameter. An integer
+// can stand for a struct of its size.
+func (a Arg) fits(p *ptx.Variable) bool {
+	size, floats := int(p.Size()), p.Type[0] == 'f'
+	switch a.kind {
+	case 'b':
+		return !isStruct(p) && size == 8 && !floats
+	case 'f':
+		return !isStruct(p) && size == a.size && (floats || p.Type[0] == 'b')
+	case 's':
+		return size == a.size
+	}
+	return size == a.size && !floats
+}
+
+func isStruct(p *ptx.Variable) bool { return len(p.Dims) > 0 || p.Vector > 0 }
 
 // describeParam is a parameter's type, and what is passed for it.
 func describeParam(p slotOfParam) string {
-	if len(p.v.Dims) > 0 {
+	if isStruct(p.v) {
 		return fmt.Sprintf(".%s[%d] (bytes:…)", p.v.Type, p.v.Size())
 	}
 	size := 8 * p.v.Size()

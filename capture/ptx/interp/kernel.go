@@ -21,8 +21,8 @@ type Kernel struct {
 	entry    *function
 	code     []inst
 	consts   []column
-	regs     int
-	preds    int
+	regs     int       // columns of registers
+	preds    int       // predicates
 	specials []special // registers that hold a special register
 	static   int64     // bytes of static shared memory
 	align    int64     // of dynamic shared memory
@@ -30,17 +30,6 @@ type Kernel struct {
 	paramLen int64
 	globals  []variable // module variables in global and constant memory
 	targets  []*function
-}
-
-// Note is about an instruction.
-type Note struct {
-	File string
-	Pos  ptx.Pos
-	Text string
-}
-
-func (n Note) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s", n.File, n.Pos.Line, n.Pos.Col, n.Text)
 }
 
 // slotOfParam is where a parameter lies in the .param space of the kernel.
@@ -53,21 +42,24 @@ type slotOfParam struct {
 type variable struct {
 	v    *ptx.Variable
 	addr uint64
-	data []byte // its initial value
+	size int64
+	init []byte // what its first bytes hold; the others are 0
 }
 
 // function is a function of the module, in the code.
 type function struct {
 	f           *ptx.Function
+	index       int // in Kernel.targets
 	start       int32
 	frame       int64 // bytes
 	vars        map[*ptx.Variable]int64
 	regs, preds [2]int32 // its registers: from, to
 	calls       []*function
 	indirect    bool // it calls what a register says
+	pointed     bool // its address is taken
 	recursive   bool
 	slots       map[int]int32           // of its registers, by Symbol.Index
-	returns     int32                   // index of the return at its end
+	end         int32                   // index of the return behind its last instruction
 	formals     map[*ptx.Variable]int32 // parameters in registers
 }
 
@@ -77,9 +69,8 @@ type inst struct {
 	do     func(x *warp, in *inst, m uint32)
 	stop   func(x *warp, in *inst, m uint32) bool // false: nobody stopped or left, all go on to the next
 	finish func(x *warp, in *inst, m uint32)      // of lanes that stopped in it, when they go on
-	// access does a lane's part of an access that is in order, and reports
-	// whether it changed memory.
-	access func(x *warp, in *inst, lane int, b []byte) bool
+	// access does a lane's part of an access that is in order: see Access.
+	access func(x *warp, in *inst, lane int) (b []byte, changed bool)
 	writes bool
 	target int32 // of a branch; -1 if it is none
 	guard  predicate
@@ -89,23 +80,25 @@ type inst struct {
 	f2              func(a, b uint64) uint64
 	f3              func(a, b, c uint64) uint64
 	mem             access
-	rets            []argument // of a call: where the results go
+	call            *call
 
 	index int32
 	site  *emu.Site
 	src   *ptx.Instruction
 }
 
-// predicate is a predicate operand.
+// predicate is a predicate operand: one of the kernel's, or a constant, whose
+// slot is constantSlot.
 type predicate struct {
 	slot int32
 	not  bool
 }
 
-// noPredicate is one that is always true; never is one that is not.
-var (
-	noPredicate = predicate{slot: -1}
-)
+const constantSlot = -1
+
+// always and never are the predicates that are constant.
+func always() predicate { return predicate{slot: constantSlot} }
+func never() predicate  { return predicate{slot: constantSlot, not: true} }
 
 // place is where an instruction stands, for messages.
 func (in *inst) place(k *Kernel) string {

@@ -1,18 +1,25 @@
 package interp
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"sync"
+	"strconv"
 
 	"btrace/capture/emu"
 	"btrace/trace"
 )
 
-// gridWorkspace is the bytes that a cooperative launch has for its grid
-// barrier.
-const gridWorkspace = 4096
+const (
+	// gridWorkspace is the bytes that a cooperative launch has for its grid
+	// barrier.
+	gridWorkspace = 4096
+	// maxState bounds the memory that the registers and shared memory of a
+	// launch may take.
+	maxState = 8 << 30
+	// resident is how many threads the emulator runs side by side, unless the
+	// launch is cooperative.
+	resident = 2048
+)
 
 // Result is how a launch ended.
 type Result struct {
@@ -28,24 +35,8 @@ type Result struct {
 	Buffers [][]byte
 }
 
-// faults keeps the first trap of a launch.
-type faults struct {
-	mu   sync.Mutex
-	time int64
-	cta  uint32
-	text string
-}
-
-func (f *faults) add(time int64, cta uint32, text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.text == "" || cmp.Or(cmp.Compare(time, f.time), cmp.Compare(cta, f.cta)) < 0 {
-		f.time, f.cta, f.text = time, cta, text
-	}
-}
-
 // Prepare fills in what the kernel itself says about its launch (.reqntid,
-// .reqnctapercluster), and checks the rest against it.
+// .reqnctapercluster), and checks the rest against it. Launch does it too.
 func (k *Kernel) Prepare(cfg emu.Config) (emu.Config, error) {
 	for _, d := range k.Entry.Directives {
 		dim, ok := extent(d.Args)
@@ -58,7 +49,7 @@ func (k *Kernel) Prepare(cfg emu.Config) (emu.Config, error) {
 				cfg.Block = dim
 			}
 			if whole(cfg.Block) != dim {
-				return cfg, fmt.Errorf("%s: a block of %d threads: the kernel demands %d (.reqntid)", k.Entry.Name, cfg.Block, dim)
+				return cfg, fmt.Errorf("%s: a block of %s threads: the kernel demands %s (.reqntid)", k.Entry.Name, dims(cfg.Block), dims(dim))
 			}
 		case "maxntid":
 			if n := whole(cfg.Block).Size(); n > dim.Size() {
@@ -69,7 +60,11 @@ func (k *Kernel) Prepare(cfg emu.Config) (emu.Config, error) {
 				cfg.Cluster = dim
 			}
 			if whole(cfg.Cluster) != dim {
-				return cfg, fmt.Errorf("%s: a cluster of %d CTAs: the kernel demands %d (.reqnctapercluster)", k.Entry.Name, cfg.Cluster, dim)
+				return cfg, fmt.Errorf("%s: a cluster of %s CTAs: the kernel demands %s (.reqnctapercluster)", k.Entry.Name, dims(cfg.Cluster), dims(dim))
+			}
+		case "maxclusterrank":
+			if n := whole(cfg.Cluster).Size(); n > dim.Size() {
+				return cfg, fmt.Errorf("%s: a cluster of %d CTAs: the kernel was compiled for at most %d (.maxclusterrank)", k.Entry.Name, n, dim.Size())
 			}
 		}
 	}
@@ -80,7 +75,21 @@ func (k *Kernel) Prepare(cfg emu.Config) (emu.Config, error) {
 	if size := k.sharedSize(cfg.Shared); size > emu.MaxShared {
 		return cfg, fmt.Errorf("%s: %d bytes of shared memory, static and dynamic: a CTA has at most %d", k.Entry.Name, size, emu.MaxShared)
 	}
+	if size := k.state(cfg); size > maxState {
+		return cfg, fmt.Errorf("%s: the registers and shared memory of %d threads take %d MiB: the emulator takes %d, make the grid smaller",
+			k.Entry.Name, cfg.Grid.Size()*cfg.Block.Size(), size>>20, maxState>>20)
+	}
 	return cfg, nil
+}
+
+// state is how much memory the CTAs that are there at the same time take.
+func (k *Kernel) state(cfg emu.Config) uint64 {
+	ctas, block := cfg.Grid.Size(), cfg.Block.Size()
+	if !cfg.Cooperative {
+		ctas = min(ctas, cfg.Cluster.Size()*max(resident/(block*cfg.Cluster.Size()), 1))
+	}
+	warp := uint64(len(column{}))*8*uint64(k.regs) + 4*uint64(k.preds)
+	return ctas * ((block+31)/32*warp + uint64(k.sharedSize(cfg.Shared)))
 }
 
 // extent reads the arguments of a directive.
@@ -90,9 +99,11 @@ func extent(args []string) (trace.Dim, bool) {
 		return d, false
 	}
 	for i, a := range args {
-		if n, err := fmt.Sscan(a, &d[i]); n != 1 || err != nil || d[i] == 0 {
+		n, err := strconv.ParseUint(a, 0, 32)
+		if err != nil || n == 0 {
 			return d, false
 		}
+		d[i] = uint32(n)
 	}
 	return d, true
 }
@@ -105,24 +116,32 @@ func whole(d trace.Dim) trace.Dim {
 	return d
 }
 
-// Launch runs the kernel, and hands the events of its barriers to the sink.
-// It returns an error if the launch cannot be made: see emu.Launch. How many
-// instructions it may take is emu.Config.StepBudget.
+func dims(d trace.Dim) string {
+	d = whole(d)
+	return fmt.Sprintf("%dx%dx%d", d[0], d[1], d[2])
+}
+
+// Launch runs the kernel, and hands the events of its barriers to the sink,
+// which may be nil. It returns an error if the launch cannot be made: see
+// emu.Launch. How many instructions it may take is emu.Config.StepBudget.
 func (k *Kernel) Launch(ctx context.Context, cfg emu.Config, args []Arg, sink emu.Sink) (Result, error) {
+	res := Result{Result: emu.Result{Outcome: trace.OutcomeUnknown}}
 	cfg, err := k.Prepare(cfg)
 	if err != nil {
-		return Result{Result: emu.Result{Outcome: trace.OutcomeUnknown}}, err
+		return res, err
 	}
 	r := &run{k: k, cfg: cfg, mem: newMemory(), consts: k.consts}
 	for _, g := range k.globals {
-		r.mem.add("variable "+g.v.Name, append([]byte(nil), g.data...), g.v.Space == "const")
+		data := make([]byte, g.size)
+		copy(data, g.init)
+		r.mem.add("variable "+g.v.Name, data, g.v.Space == "const")
 	}
-	res := Result{Buffers: make([][]byte, len(args))}
-	if err := k.pass(r, args, res.Buffers); err != nil {
-		return Result{Result: emu.Result{Outcome: trace.OutcomeUnknown}}, err
+	if r.param, res.Buffers, err = k.pass(r.mem, args); err != nil {
+		return res, err
 	}
 	r.workspace = r.mem.add("the workspace of the grid", make([]byte, gridWorkspace), false)
-	res.Result, err = emu.LaunchProgram(ctx, cfg, r, sink)
-	res.Fault, res.ThreadInstructions = r.fault.text, r.threads.Load()
+	w := &witness{sink: sink}
+	res.Result, err = emu.LaunchProgram(ctx, cfg, r, w)
+	res.Fault, res.ThreadInstructions = r.faults.fault(w), r.threads.Load()
 	return res, err
 }

@@ -3,7 +3,6 @@ package interp
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 
 	"btrace/capture/ptx"
 	"btrace/capture/ptx/arith"
@@ -11,9 +10,9 @@ import (
 )
 
 // The matrix instructions work on fragments that the lanes of a warp hold
-// together (PTX ISA, "Warp Level Matrix Instructions"). All lanes have to
-// execute them; what those that do not would contribute is whatever their
-// registers hold.
+// together (PTX ISA, "Warp Level Matrix Instructions"). They are .sync: all
+// non-exited lanes wait for each other. What exited ones would contribute is
+// whatever their registers hold.
 
 // matrix is mma, ldmatrix, stmatrix, movmatrix and wmma.
 func (l *lowering) matrix() error {
@@ -28,11 +27,11 @@ func (l *lowering) matrix() error {
 			return err
 		}
 		l.in.dst, l.in.a = l.dst(0), l.src(1, arith.B32)
-		l.in.do = func(x *warp, in *inst, m uint32) {
+		l.meetAll(func(x *warp, in *inst, m uint32) {
 			var d column
 			mov.Do(&d, x.val(in.a))
 			x.keep(in.dst, &d, m)
-		}
+		})
 		return l.want(2)
 	case "ldmatrix":
 		return l.loadMatrix()
@@ -72,15 +71,6 @@ func (x *warp) columns(regs []int32) []*column {
 	return cs
 }
 
-// keep writes the result of lanes.
-func (x *warp) keep(dst int32, v *column, m uint32) {
-	d := &x.regs[dst]
-	for ; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros32(m) & 31
-		d[i] = v[i]
-	}
-}
-
 func (l *lowering) mma() error {
 	if l.has("sp") || l.has("sp::ordered_metadata") {
 		return errors.New("sparse matrices are not supported")
@@ -107,9 +97,9 @@ func (l *lowering) multiply(nd, na, nb, nc int, do func(d, a, b, c []*column)) e
 			return err
 		}
 	}
-	l.in.do = func(x *warp, _ *inst, m uint32) {
+	l.meetAll(func(x *warp, _ *inst, m uint32) {
 		x.gather(d, m, func(to []*column) { do(to, x.columns(abc[0]), x.columns(abc[1]), x.columns(abc[2])) })
-	}
+	})
 	return nil
 }
 
@@ -148,11 +138,11 @@ func (l *lowering) wmma() error {
 		if err != nil {
 			return err
 		}
-		l.in.do = func(x *warp, in *inst, m uint32) {
+		l.meetAll(func(x *warp, in *inst, m uint32) {
 			if data := lines(x, in, m); data != nil {
 				x.gather(d, m, func(to []*column) { ld.Load(data, to) })
 			}
-		}
+		})
 		return nil
 	case l.has("store"):
 		st, err := matrix.LookupWmmaStore(l.i.Mods)
@@ -167,11 +157,11 @@ func (l *lowering) wmma() error {
 		if err != nil {
 			return err
 		}
-		l.in.do = func(x *warp, in *inst, m uint32) {
+		l.meetAll(func(x *warp, in *inst, m uint32) {
 			if data := lines(x, in, m); data != nil {
 				st.Store(data, x.columns(from))
 			}
-		}
+		})
 		return nil
 	}
 	return errUnknown
@@ -190,14 +180,12 @@ func (l *lowering) tile(n int, t matrix.Tile, writes bool) (func(x *warp, in *in
 	}
 	size := uint64(t.Elements * t.ElementBytes)
 	return func(x *warp, in *inst, m uint32) [][]byte {
-		lane := lowest(m)
+		lane := first(m)
 		at := x.address(&in.mem, lane)
 		step := uint64(uint32(x.val(stride)[lane])) * uint64(t.ElementBytes)
 		lines := make([][]byte, t.Lines)
 		for i := range lines {
-			var why string
-			if lines[i], why = x.find(lane, in.mem.space, at+uint64(i)*step, size, writes); lines[i] == nil {
-				x.wild(in, lane, trapIllegal, in.mem.space, at+uint64(i)*step, size, why)
+			if lines[i] = x.reachAny(in, lane, in.mem.space, at+uint64(i)*step, size, writes); lines[i] == nil {
 				return nil
 			}
 		}
@@ -230,13 +218,13 @@ func (l *lowering) loadMatrix() error {
 		return err
 	}
 	l.in.mem = l.address(l.operand(1), l.spaceOf())
-	l.in.do = func(x *warp, in *inst, m uint32) {
+	l.meetAll(func(x *warp, in *inst, m uint32) {
 		rows := x.rows(in, ld.Rows(), false)
 		if rows == nil {
 			return
 		}
 		x.gather(d, m, func(to []*column) { ld.Load(rows, to) })
-	}
+	})
 	return nil
 }
 
@@ -253,10 +241,10 @@ func (l *lowering) storeMatrix() error {
 		return err
 	}
 	l.in.mem = l.address(l.operand(0), l.spaceOf())
-	l.in.do = func(x *warp, in *inst, _ uint32) {
+	l.meetAll(func(x *warp, in *inst, _ uint32) {
 		if rows := x.rows(in, st.Rows(), true); rows != nil {
 			st.Store(rows, x.columns(from))
 		}
-	}
+	})
 	return nil
 }

@@ -3,6 +3,7 @@ package interp
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -14,6 +15,7 @@ const (
 	globalBase   = 0x10_0000_0000 // the first buffer
 	globalGap    = 1 << 20        // between two
 	codeBase     = 0x6000_0000_0000
+	codeStep     = 16 // between two functions
 	paramWindow  = 0x7c00_0000_0000
 	localWindow  = 0x7d00_0000_0000
 	sharedWindow = 0x7f00_0000_0000
@@ -68,6 +70,17 @@ func (s space) base() uint64 {
 	return 0
 }
 
+// width is the mask of the address bits that count: an address in a register
+// that is wider than the space needs is truncated (PTX ISA, "Addresses as
+// Operands").
+func (s space) width() uint64 {
+	switch s {
+	case shared, local, param:
+		return windowSize - 1
+	}
+	return 1<<64 - 1
+}
+
 // segment is memory that was allocated in one piece.
 type segment struct {
 	base     uint64
@@ -84,11 +97,18 @@ type memory struct {
 
 func newMemory() *memory { return &memory{next: globalBase} }
 
+// reserve takes the addresses of a segment of that size, and returns the
+// first.
+func (m *memory) reserve(size uint64) uint64 {
+	base := m.next
+	m.next += (size+globalGap-1)&^(globalGap-1) + globalGap
+	return base
+}
+
 // add allocates a segment and returns its address.
 func (m *memory) add(name string, data []byte, readOnly bool) uint64 {
-	base := m.next
+	base := m.reserve(uint64(len(data)))
 	m.segments = append(m.segments, segment{base, data, name, readOnly})
-	m.next += (uint64(len(data))+globalGap-1)&^(globalGap-1) + globalGap
 	return base
 }
 
@@ -128,18 +148,29 @@ func (s *segment) has(addr, n uint64) bool {
 
 // describe says where an address is that is in no segment.
 func (m *memory) describe(addr uint64) string {
-	switch i := m.below(addr); {
-	case addr < 4096:
+	if addr < 4096 {
 		return "a null pointer"
-	case i < 0 || addr-m.segments[i].base > uint64(len(m.segments[i].data))+globalGap:
-		return "in no buffer"
-	default:
-		s := &m.segments[i]
-		if over := addr - s.base - uint64(len(s.data)); addr-s.base >= uint64(len(s.data)) {
-			return fmt.Sprintf("%d bytes past the end of %s (%d bytes)", over, s.name, len(s.data))
-		}
-		return fmt.Sprintf("across the end of %s (%d bytes)", s.name, len(s.data))
 	}
+	i := m.below(addr)
+	past, before := uint64(math.MaxUint64), uint64(math.MaxUint64)
+	if i >= 0 {
+		s := &m.segments[i]
+		at, size := addr-s.base, uint64(len(s.data))
+		if at < size {
+			return fmt.Sprintf("across the end of %s (%d bytes)", s.name, size)
+		}
+		past = at - size
+	}
+	if i+1 < len(m.segments) {
+		before = m.segments[i+1].base - addr
+	}
+	switch {
+	case past < globalGap && past <= before:
+		return fmt.Sprintf("%d bytes past the end of %s (%d bytes)", past, m.segments[i].name, len(m.segments[i].data))
+	case before < globalGap:
+		return fmt.Sprintf("%d bytes before %s", before, m.segments[i+1].name)
+	}
+	return "in no buffer"
 }
 
 func load(b []byte, size int) uint64 {

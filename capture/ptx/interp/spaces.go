@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"btrace/capture/ptx"
-	"btrace/capture/ptx/arith"
 )
 
 // cvta turns an address of a space into a generic one, or back.
@@ -18,19 +17,13 @@ func (l *lowering) cvta() error {
 		base = -base
 	}
 	l.in.dst = l.dst(0)
-	if n, ok := l.operand(1).(*ptx.Name); ok && n.Sym != nil && n.Sym.Kind == ptx.SymVariable {
-		v := n.Sym.Variable
-		if dynamic(v) {
-			l.in.a = l.dynamicAddress(v, uint64(n.Offset))
-		} else if sp, at := l.place(v); sp == local {
-			l.frameAddress(at+uint64(n.Offset), base)
+	if v := variableOf(l.operand(1)); v != nil && !dynamic(v) {
+		if sp, at := l.place(v); sp == local {
+			l.frameAddress(at+uint64(l.operand(1).(*ptx.Name).Offset), sp.base())
 			return nil
-		} else {
-			l.in.a = l.constant(at + uint64(n.Offset))
 		}
-	} else {
-		l.in.a = l.src(1, u64)
 	}
+	l.in.a = l.src(1, u64)
 	if base == 0 {
 		l.in.do = copyColumn
 		return nil
@@ -45,31 +38,29 @@ func (l *lowering) isspacep() error {
 		return err
 	}
 	p, a := l.predDst(l.operand(0)), l.src(1, u64)
+	// The window of kernel parameters lies in that of global memory, the one of
+	// constants does not.
 	var in func(x *warp, sp space, at uint64) bool
-	switch m := l.i.Mods[len(l.i.Mods)-1]; m {
-	case "global", "local", "param", "param::entry":
-		want := map[string]space{"global": global, "local": local}[m]
-		if want == generic {
-			want = param
-		}
-		in = func(_ *warp, sp space, _ uint64) bool { return sp == want }
-	case "shared", "shared::cta":
+	switch l.spaceOf() {
+	case global:
+		in = func(x *warp, sp space, at uint64) bool { return sp == param || sp == global && !x.isConstant(at) }
+	case constant:
+		in = func(x *warp, sp space, at uint64) bool { return sp == global && x.isConstant(at) }
+	case local:
+		in = func(_ *warp, sp space, _ uint64) bool { return sp == local }
+	case param:
+		in = func(_ *warp, sp space, _ uint64) bool { return sp == param }
+	case shared:
+		anywhere := l.has("shared::cluster")
 		in = func(x *warp, sp space, at uint64) bool {
-			rank := at >> rankShift
-			return sp == shared && (rank == 0 || rank == uint64(x.block.at.Rank)+1)
-		}
-	case "shared::cluster":
-		in = func(_ *warp, sp space, _ uint64) bool { return sp == shared }
-	case "const":
-		in = func(x *warp, sp space, at uint64) bool {
-			if sp != global {
+			if sp != shared {
 				return false
 			}
-			i := x.mem.find(at, 1, 0)
-			return i >= 0 && x.mem.segments[i].readOnly
+			rank, _ := x.sharedPlace(at)
+			return anywhere || rank == x.block.at.Rank
 		}
 	default:
-		return errors.New("unknown state space")
+		return errors.New("it names no state space")
 	}
 	l.in.do = func(x *warp, _ *inst, m uint32) {
 		v := x.val(a)
@@ -85,29 +76,29 @@ func (l *lowering) isspacep() error {
 	return nil
 }
 
+// isConstant reports whether a global address is in constant memory.
+func (x *warp) isConstant(at uint64) bool {
+	i := x.mem.find(at, 1, x.hint)
+	return i >= 0 && x.mem.segments[i].readOnly
+}
+
 // mapa is the address of the same variable in another CTA of the cluster.
 func (l *lowering) mapa() error {
 	if err := l.want(3); err != nil {
 		return err
 	}
 	explicit := l.has("shared::cluster")
-	l.in.dst, l.in.b = l.dst(0), l.src(2, u32)
-	if n, ok := l.operand(1).(*ptx.Name); ok && n.Sym != nil && n.Sym.Kind == ptx.SymVariable && dynamic(n.Sym.Variable) {
-		l.in.a = l.dynamicAddress(n.Sym.Variable, uint64(n.Offset))
-	} else {
-		l.in.a = l.src(1, u64)
-	}
-	narrow := l.has("u32")
+	l.in.dst, l.in.a, l.in.b = l.dst(0), l.src(1, u64), l.src(2, u32)
 	l.in.f2, l.in.do = func(a, rank uint64) uint64 {
 		base := uint64(0)
-		if !explicit {
+		if explicit {
+			a &= windowSize - 1
+		} else {
 			var sp space
 			if sp, a = window(a); sp != shared {
 				return a // not an address of shared memory: it stays what it is
 			}
 			base = sharedWindow
-		} else if narrow {
-			a &= 1<<32 - 1
 		}
 		return base + (rank&0xff+1)<<rankShift + a&(1<<rankShift-1)
 	}, each2
@@ -125,22 +116,13 @@ func (l *lowering) getctarank() error {
 		d, a := &x.regs[in.dst], x.val(in.a)
 		for ; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros32(m) & 31
-			at := a[i] & (1<<32 - 1)
+			at := a[i]
 			if !explicit {
-				_, at = window(a[i])
+				_, at = window(at)
 			}
-			d[i] = uint64(x.block.at.Rank)
-			if rank := at >> rankShift; rank > 0 {
-				d[i] = rank - 1
-			}
+			rank, _ := x.sharedPlace(at)
+			d[i] = uint64(rank)
 		}
 	}
 	return nil
 }
-
-// The types of operands that are not what the modifiers say.
-const (
-	u32 = arith.U32
-	u64 = arith.U64
-	s32 = arith.S32
-)

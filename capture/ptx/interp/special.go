@@ -3,11 +3,14 @@ package interp
 import (
 	"fmt"
 	"math/bits"
-	"strings"
 
 	"btrace/capture/ptx"
 	"btrace/trace"
 )
+
+// sharedUnit is what shared memory is allocated in (PTX ISA,
+// "%total_smem_size").
+const sharedUnit = 128
 
 // special is a register that holds the value of a special register from the
 // beginning (PTX ISA, "Special Registers").
@@ -19,6 +22,9 @@ type special struct {
 // specialSlot is the register that holds a special register.
 func (l *lowering) specialSlot(n *ptx.Name) int32 {
 	name := n.Name
+	if r, _ := ptx.Special(n.Name); r.Vector && n.Component == "" {
+		return l.bad("%s has components: %s.x", n.Name, n.Name)
+	}
 	if n.Component != "" {
 		name += "." + n.Component
 	}
@@ -59,12 +65,17 @@ func clock(name string) func(x *warp, in *inst, m uint32) {
 	}
 }
 
+// component is one of a vector, of which the fourth is 0.
 func component(d trace.Dim, c string) uint64 {
-	i := strings.Index("xyzw", c)
-	if c == "" || i > 2 {
-		return 0
+	switch c {
+	case "x", "r":
+		return uint64(d[0])
+	case "y", "g":
+		return uint64(d[1])
+	case "z", "b":
+		return uint64(d[2])
 	}
-	return uint64(d[i])
+	return 0
 }
 
 // specialValue is how to know a special register; nil if there is none of
@@ -109,8 +120,6 @@ func specialValue(name, c string) func(x *warp, lane int) uint64 {
 		return one(func(x *warp) uint64 { return uint64(x.block.at.Rank) })
 	case "%cluster_nctarank":
 		return one(func(x *warp) uint64 { return x.cfg.Cluster.Size() })
-	case "%is_explicit_cluster":
-		return one(func(x *warp) uint64 { return uint64(bit(x.cfg.Cluster.Size() > 1)) })
 	case "%laneid":
 		return lane(func(i int) uint32 { return uint32(i) })
 	case "%warpid":
@@ -133,11 +142,13 @@ func specialValue(name, c string) func(x *warp, lane int) uint64 {
 		return lane(func(i int) uint32 { return ^(1<<i | (1<<i - 1)) })
 	case "%lanemask_ge":
 		return lane(func(i int) uint32 { return ^(1<<i - 1) })
-	case "%total_smem_size", "%aggr_smem_size":
-		return one(func(x *warp) uint64 { return uint64(len(x.shared)) })
+	case "%total_smem_size":
+		return one(func(x *warp) uint64 { return uint64(alignUp(int64(len(x.shared)), sharedUnit)) })
+	case "%aggr_smem_size":
+		return one(func(x *warp) uint64 { return uint64(len(x.shared) + sharedBase) })
 	case "%dynamic_smem_size":
 		return one(func(x *warp) uint64 { return uint64(x.cfg.Shared) })
-	case "%reserved_smem_offset_begin", "%reserved_smem_offset_cap":
+	case "%current_graph_exec", "%reserved_smem_offset_begin", "%reserved_smem_offset_cap":
 		return one(func(*warp) uint64 { return 0 })
 	case "%reserved_smem_offset_end":
 		return one(func(*warp) uint64 { return sharedBase })

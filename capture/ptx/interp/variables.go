@@ -9,10 +9,14 @@ import (
 // maxStatic bounds what a module's variables may take.
 const maxStatic = 1 << 30
 
-// variable makes room for a variable that a body declares.
-func (c *compiler) variable(v *ptx.Variable) {
-	if v.Space == "local" || v.Space == "param" {
+// declare makes room for a variable that a body declares. Those that are not
+// in the frame get their place when they are used.
+func (c *compiler) declare(v *ptx.Variable) {
+	switch {
+	case v.Space == "local" || v.Space == "param":
 		c.local(v)
+	case v.Space == "reg" && v.Vector > 0:
+		c.refuse(v.Pos, "vector registers (.reg .v%d %s): use scalar ones", v.Vector, v.Name)
 	}
 }
 
@@ -21,13 +25,13 @@ func (c *compiler) local(v *ptx.Variable) {
 	if v.Space == "reg" { // a parameter in a register
 		return
 	}
-	at := alignUp(c.fn.frame, int64(v.Alignment()))
-	c.fn.vars[v] = at
-	c.fn.frame = at + v.Size()
-	if c.fn.frame > maxLocal {
+	at, size := alignUp(c.fn.frame, int64(v.Alignment())), v.Size()
+	if size < 0 || at+size > maxLocal {
 		c.refuse(v.Pos, "%s: more than %d bytes of local memory in a function", v.Name, maxLocal)
-		c.fn.frame = 0
+		return
 	}
+	c.fn.vars[v] = at
+	c.fn.frame = at + size
 }
 
 // dynamic reports whether a variable is the dynamic shared memory. It begins
@@ -37,103 +41,94 @@ func dynamic(v *ptx.Variable) bool {
 }
 
 // place is the space of a variable and its address there. That of a variable
-// in a frame counts from the frame.
+// in a frame counts from the frame. It is not asked for dynamic variables.
 func (c *compiler) place(v *ptx.Variable) (space, uint64) {
 	switch v.Space {
 	case "shared":
-		at, ok := c.shared[v]
-		if !ok {
-			at = alignUp(sharedBase+c.k.static, int64(v.Alignment()))
-			c.shared[v] = at
-			c.k.static = at + v.Size() - sharedBase
-			if c.k.static > maxStatic {
-				c.refuse(v.Pos, "%s: more shared memory than any device has", v.Name)
-				c.k.static = 0
-			}
-		}
-		return shared, uint64(at)
-	case "global", "const":
-		sp := global
-		if v.Space == "const" {
-			sp = constant
-		}
-		at, ok := c.globals[v]
-		if !ok {
-			size := v.Size()
-			if v.Linkage == "extern" {
-				c.refuse(v.Pos, "%s is declared here and defined nowhere", v.Name)
-			} else if c.staticGlobals += size; c.staticGlobals > maxStatic {
-				c.refuse(v.Pos, "%s: more than %d bytes of variables", v.Name, maxStatic)
-				size = 0
-			}
-			data := make([]byte, size)
-			at = c.mem.add("variable "+v.Name, data, v.Space == "const")
-			c.globals[v] = at
-			c.k.globals = append(c.k.globals, variable{v, at, data})
-		}
-		return sp, at
-	case "param":
-		for _, p := range c.k.params {
-			if p.v == v {
-				return param, uint64(p.offset)
-			}
-		}
+		return shared, c.placeShared(v)
+	case "global":
+		return global, c.placeGlobal(v)
+	case "const":
+		return constant, c.placeGlobal(v)
+	}
+	if at, ok := c.paramAt[v]; ok {
+		return param, uint64(at)
 	}
 	return local, uint64(c.fn.vars[v])
+}
+
+func (c *compiler) placeShared(v *ptx.Variable) uint64 {
+	at, ok := c.shared[v]
+	if !ok {
+		at = alignUp(sharedBase+c.k.static, int64(v.Alignment()))
+		c.shared[v] = at
+		if end := at + v.Size() - sharedBase; end <= maxStatic {
+			c.k.static = end
+		} else {
+			c.refuse(v.Pos, "%s: more shared memory than any device has", v.Name)
+		}
+	}
+	return uint64(at)
+}
+
+func (c *compiler) placeGlobal(v *ptx.Variable) uint64 {
+	at, ok := c.globals[v]
+	if !ok {
+		size := v.Size()
+		if v.Linkage == "extern" {
+			c.refuse(v.Pos, "%s is declared here and defined nowhere", v.Name)
+		} else if c.staticGlobals += size; c.staticGlobals > maxStatic {
+			c.refuse(v.Pos, "%s: more than %d bytes of variables", v.Name, maxStatic)
+			size, c.staticGlobals = 0, 0
+		}
+		at = c.mem.reserve(uint64(size))
+		c.globals[v] = at
+		c.k.globals = append(c.k.globals, variable{v: v, addr: at, size: size})
+	}
+	return at
 }
 
 // dynamicAddress is a constant with an address in dynamic shared memory.
 func (c *compiler) dynamicAddress(v *ptx.Variable, offset uint64) int32 {
 	c.k.align = max(c.k.align, int64(v.Alignment()))
-	if i, ok := c.dynamics[offset]; ok {
-		return i
+	i, ok := c.dynamics[offset]
+	if !ok {
+		i = c.column(offset)
+		c.dynamics[offset] = i
 	}
-	c.k.consts = append(c.k.consts, column{})
-	i := ^int32(len(c.k.consts) - 1)
-	c.dynamics[offset] = i
 	return i
 }
 
 // placeDynamic fills in the addresses in dynamic shared memory.
 func (c *compiler) placeDynamic() {
-	for offset, i := range c.dynamics {
-		for lane := range 32 {
-			c.k.consts[^i][lane] = uint64(c.k.dynamicAt()) + offset
+	for _, i := range c.dynamics {
+		for lane := range c.k.consts[^i] {
+			c.k.consts[^i][lane] += uint64(c.k.dynamicAt())
 		}
 	}
 }
 
-// initGlobals writes the initial values of the variables. A value may be the
-// address of another variable, which then has to be there too.
-func (c *compiler) initGlobals() {
-	for n := 0; n < len(c.k.globals); n++ { // it grows on the way
-		g := c.k.globals[n]
-		size, ok := ptx.TypeSize(g.v.Type)
-		if !ok {
-			continue
+// initialise writes the initial value of a variable. It may hold addresses of
+// other variables, which then have to be there too.
+func (c *compiler) initialise(g *variable) {
+	size, _ := ptx.TypeSize(g.v.Type)
+	v, data := g.v, make([]byte, min(int64(size)*int64(len(g.v.Init)), g.size))
+	g.init = data
+	for i, init := range v.Init {
+		value := init.Value
+		if init.Sym != nil {
+			at, err := c.symbolAddress(init.Sym, init.Generic)
+			if err != nil {
+				c.refuse(v.Pos, "%s: %v", v.Name, err)
+				return
+			}
+			value += at
 		}
-		for i, init := range g.v.Init {
-			value := init.Value
-			if init.Sym != nil {
-				at, err := c.symbolAddress(init.Sym, init.Generic)
-				if err != nil {
-					c.refuse(g.v.Pos, "%s: %v", g.v.Name, err)
-				}
-				value += at
-			}
-			for mask := init.Mask; mask != 0 && mask&1 == 0; mask >>= 8 { // that byte of it
-				value >>= 8
-			}
-			if (i+1)*size <= len(g.data) {
-				store(g.data[i*size:], size, value)
-			}
+		for mask := init.Mask; mask != 0 && mask&1 == 0; mask >>= 8 { // that byte of it
+			value >>= 8
 		}
-	}
-	for len(c.queue) > 0 { // functions that only a table names
-		fn := c.queue[0]
-		c.queue = c.queue[1:]
-		if err := c.compile(fn); err != nil {
-			c.refuse(fn.f.Pos, "%v", err)
+		if (i+1)*size <= len(data) {
+			store(data[i*size:], size, value)
 		}
 	}
 }
@@ -142,7 +137,7 @@ func (c *compiler) initGlobals() {
 func (c *compiler) symbolAddress(s *ptx.Symbol, isGeneric bool) (uint64, error) {
 	switch {
 	case s.Kind == ptx.SymFunction:
-		return c.pointer(c.function(s.Function)), nil
+		return c.pointer(s.Function), nil
 	case s.Kind == ptx.SymVariable && (s.Variable.Space == "global" || s.Variable.Space == "const" || s.Variable.Space == "shared" && !dynamic(s.Variable)):
 		sp, at := c.place(s.Variable)
 		if isGeneric {

@@ -1,10 +1,12 @@
 package interp
 
 import (
-	"fmt"
+	"encoding/binary"
+	"maps"
 	"slices"
 
 	"btrace/capture/ptx"
+	"btrace/capture/ptx/arith"
 )
 
 // A wait on an mbarrier is a loop in PTX: try_wait may say no at any time, and
@@ -17,8 +19,12 @@ import (
 // that others could notice, or that leaves the loop, ends the search: it is a
 // test then, and is recorded as one.
 
-// maxSearch bounds the instructions looked at for one test.
-const maxSearch = 2000
+// Bounds of the search, beyond which a test stays a test.
+const (
+	maxSearch    = 2000    // instructions looked at for one test
+	maxSearchAll = 1 << 17 // for all tests of a function
+	maxFacts     = 64      // registers of which something is known
+)
 
 // search looks for a way out of the loop around a test.
 type search struct {
@@ -32,15 +38,18 @@ type search struct {
 // findWaits finds the tests that are waits.
 func findWaits(lines []line, labels map[*ptx.Label]int32) map[*ptx.Instruction]bool {
 	waits := make(map[*ptx.Instruction]bool)
+	left := maxSearchAll
 	for n, l := range lines {
 		p := testedPredicate(l.i)
 		if p == nil || l.i.Guard != nil {
 			continue
 		}
-		s := &search{lines: lines, labels: labels, at: n, left: maxSearch, seen: make(map[string]bool)}
-		if s.returns(n+1, facts{preds: map[*ptx.Symbol]bool{p: false}, regs: make(map[*ptx.Symbol]uint64)}) {
+		most := min(left, maxSearch)
+		s := &search{lines: lines, labels: labels, at: n, left: most, seen: make(map[string]bool)}
+		if s.returns(n+1, facts{known: map[int]uint64{p.Index: 0}}) {
 			waits[l.i] = true
 		}
+		left -= most - max(s.left, 0)
 	}
 	return waits
 }
@@ -51,40 +60,10 @@ func testedPredicate(i *ptx.Instruction) *ptx.Symbol {
 	if i.Op != "mbarrier" || len(i.Operands) < 3 || !slices.Contains(i.Mods, "test_wait") && !slices.Contains(i.Mods, "try_wait") {
 		return nil
 	}
-	if n, ok := i.Operands[0].(*ptx.Name); ok {
+	if n, ok := i.Operands[0].(*ptx.Name); ok && n.Sym != nil && n.Sym.Kind == ptx.SymRegister {
 		return n.Sym
 	}
 	return nil
-}
-
-// facts is what is known on the way.
-type facts struct {
-	preds   map[*ptx.Symbol]bool
-	regs    map[*ptx.Symbol]uint64
-	changed bool // an operand of the test has been written
-}
-
-func (f facts) clone() facts {
-	c := facts{preds: make(map[*ptx.Symbol]bool), regs: make(map[*ptx.Symbol]uint64), changed: f.changed}
-	for k, v := range f.preds {
-		c.preds[k] = v
-	}
-	for k, v := range f.regs {
-		c.regs[k] = v
-	}
-	return c
-}
-
-func (f facts) key(at int) string {
-	var known []string
-	for k, v := range f.preds {
-		known = append(known, fmt.Sprintf("%p %t", k, v))
-	}
-	for k, v := range f.regs {
-		known = append(known, fmt.Sprintf("%p %x", k, v))
-	}
-	slices.Sort(known)
-	return fmt.Sprint(at, f.changed, known)
 }
 
 // returns reports whether from an instruction on there is no way but back to
@@ -132,6 +111,9 @@ func (s *search) returns(at int, f facts) bool {
 }
 
 func (s *search) target(i *ptx.Instruction) (int, bool) {
+	if len(i.Operands) == 0 {
+		return 0, false
+	}
 	if n, ok := i.Operands[0].(*ptx.Name); ok && n.Sym != nil && n.Sym.Label != nil {
 		at, ok := s.labels[n.Sym.Label]
 		return int(at), ok
@@ -164,34 +146,61 @@ func sameOperand(a, b ptx.Operand) bool {
 	return false
 }
 
-// guard is whether the predicate of an instruction is true, if that is known.
-func (f facts) guard(g *ptx.Guard) (value, known bool) {
-	if g == nil {
-		return true, true
-	}
-	v, ok := f.preds[g.Name.Sym]
-	return v != g.Not, ok
-}
-
-// with is what is known where a branch was taken, or was not.
-func (f facts) with(g *ptx.Guard, taken bool) facts {
-	f = f.clone()
-	f.preds[g.Name.Sym] = taken != g.Not
-	return f
-}
-
 // harmless reports whether nobody else could notice an instruction: it works
 // on registers and the thread's own memory, or lets time pass.
 func harmless(i *ptx.Instruction) bool {
 	switch i.Op {
 	case "ld", "st":
-		return slices.ContainsFunc(i.Mods, func(m string) bool { return m == "local" || m == "param" || m == "const" || m == "param::func" })
+		return slices.ContainsFunc(i.Mods, func(m string) bool {
+			return m == "local" || m == "const" || m == "param" || m == "param::func" || m == "param::entry"
+		})
 	case "mbarrier", "bar", "barrier", "cp", "atom", "red", "call", "ret", "exit", "trap", "brx", "brkpt", "shfl", "vote", "match",
-		"redux", "elect", "activemask", "ldu", "ldmatrix", "stmatrix", "mma", "wmma", "wgmma", "tcgen05", "movmatrix", "griddepcontrol",
-		"setmaxnreg", "discard":
+		"redux", "elect", "activemask", "ldu", "ldmatrix", "stmatrix", "mma", "wmma", "wgmma", "tcgen05", "tensormap", "movmatrix",
+		"griddepcontrol", "setmaxnreg", "discard":
 		return false
 	}
 	return true
+}
+
+// facts is what is known on the way.
+type facts struct {
+	known   map[int]uint64 // values by Symbol.Index; of a predicate 0 or 1
+	changed bool           // an operand of the test has been written
+}
+
+// key is a name for a place with what is known there.
+func (f facts) key(at int) string {
+	b := binary.AppendUvarint(nil, uint64(at))
+	if f.changed {
+		b = append(b, '!')
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.known)) {
+		b = binary.AppendUvarint(b, uint64(k))
+		b = binary.AppendUvarint(b, f.known[k])
+	}
+	return string(b)
+}
+
+// guard is whether the predicate of an instruction is true, if that is known.
+func (f facts) guard(g *ptx.Guard) (value, known bool) {
+	if g == nil {
+		return true, true
+	}
+	v, ok := f.known[g.Name.Sym.Index]
+	return (v != 0) != g.Not, ok
+}
+
+// with is what is known where a branch was taken, or was not.
+func (f facts) with(g *ptx.Guard, taken bool) facts {
+	f.known = maps.Clone(f.known)
+	f.learn(g.Name.Sym, uint64(bit(taken != g.Not)))
+	return f
+}
+
+func (f *facts) learn(s *ptx.Symbol, value uint64) {
+	if len(f.known) < maxFacts {
+		f.known[s.Index] = value
+	}
 }
 
 // run notes what an instruction does to what is known.
@@ -200,150 +209,113 @@ func (f *facts) run(i, test *ptx.Instruction) {
 	if known && !runs {
 		return
 	}
-	for _, s := range written(i) {
-		for _, o := range test.Operands[1:] {
-			if a, ok := o.(*ptx.Address); ok {
-				o = a.Base
-			}
-			if n, ok := o.(*ptx.Name); ok && n.Sym == s {
-				f.changed = true
-			}
-		}
+	into := written(i)
+	for _, o := range test.Operands[1:] {
+		registers(o, func(s *ptx.Symbol) { f.changed = f.changed || slices.Contains(into, s) })
 	}
-	value, isPred, ok := f.value(i)
-	for _, s := range written(i) {
-		delete(f.preds, s)
-		delete(f.regs, s)
-		switch {
-		case !ok || !known || len(written(i)) != 1:
-		case isPred:
-			f.preds[s] = value != 0
-		default:
-			f.regs[s] = value
+	value, ok := f.value(i)
+	for _, s := range into {
+		delete(f.known, s.Index)
+		if ok && known && len(into) == 1 {
+			f.learn(s, value)
 		}
 	}
 }
 
 // value is what an instruction computes, where it is one of the few that
 // compilers put between a test and its branch.
-func (f *facts) value(i *ptx.Instruction) (v uint64, isPred, ok bool) {
-	arg := func(n int) (uint64, bool) {
-		if n >= len(i.Operands) {
+func (f *facts) value(i *ptx.Instruction) (v uint64, ok bool) {
+	width := integerWidth(i)
+	if width == 0 {
+		return 0, false
+	}
+	mask := ^uint64(0) >> (64 - width)
+	arg := func(n int) uint64 {
+		v, known := uint64(0), false
+		if n < len(i.Operands) {
+			v, known = f.operand(i.Operands[n])
+		}
+		ok = ok && known
+		return v & mask
+	}
+	ok = true
+	switch n := len(i.Operands); i.Op {
+	case "mov":
+		v = arg(1)
+		return v, ok && n == 2
+	case "cvt": // of small numbers, which are the same in all integers
+		v = arg(1)
+		return v, ok && n == 2 && v < 128 && !slices.ContainsFunc(i.Mods, isFloat)
+	case "not":
+		v = ^arg(1) & mask
+		return v, ok
+	case "and":
+		v = arg(1) & arg(2)
+		return v, ok
+	case "or":
+		v = arg(1) | arg(2)
+		return v, ok
+	case "xor":
+		v = arg(1) ^ arg(2)
+		return v, ok
+	case "selp":
+		if n != 4 {
 			return 0, false
 		}
-		return f.operand(i.Operands[n])
-	}
-	a, known := arg(1)
-	if !known && i.Op != "selp" {
-		return 0, false, false
-	}
-	isPred = slices.Contains(i.Mods, "pred")
-	switch i.Op {
-	case "mov", "cvt":
-		return a, isPred, len(i.Operands) == 2
-	case "not":
-		if isPred {
-			return a ^ 1, true, true
-		}
-	case "selp":
-		c, known := arg(3)
+		c, known := f.operand(i.Operands[3])
 		if !known {
-			return 0, false, false
+			return 0, false
 		}
-		if c != 0 {
-			v, ok = arg(1)
-		} else {
-			v, ok = arg(2)
-		}
-		return v, false, ok
+		v = arg(1 + int(bit(c == 0)))
+		return v, ok
 	case "setp":
-		b, known := arg(2)
-		if !known || len(i.Operands) != 3 {
-			return 0, false, false
-		}
+		same := arg(1) == arg(2)
 		switch {
+		case n != 3:
 		case slices.Contains(i.Mods, "eq"):
-			return uint64(bit(a == b)), true, true
+			return uint64(bit(same)), ok
 		case slices.Contains(i.Mods, "ne"):
-			return uint64(bit(a != b)), true, true
-		}
-	case "and", "or", "xor":
-		b, known := arg(2)
-		switch {
-		case !known:
-		case i.Op == "and":
-			return a & b, isPred, true
-		case i.Op == "or":
-			return a | b, isPred, true
-		default:
-			return a ^ b, isPred, true
+			return uint64(bit(!same)), ok
 		}
 	}
-	return 0, false, false
+	return 0, false
 }
 
+// integerWidth is the width of an instruction's integers, or predicates; 0 if
+// it has others.
+func integerWidth(i *ptx.Instruction) int {
+	if len(i.Mods) == 0 {
+		return 0
+	}
+	last := i.Mods[len(i.Mods)-1]
+	if last == "pred" {
+		return 1
+	}
+	t, ok := arith.ParseType(last)
+	if !ok || t.Float() {
+		return 0
+	}
+	return t.Bits()
+}
+
+func isFloat(mod string) bool {
+	t, _ := arith.ParseType(mod)
+	return t.Float()
+}
+
+// operand is the value of a source, if it is known.
 func (f *facts) operand(o ptx.Operand) (uint64, bool) {
 	switch o := o.(type) {
 	case *ptx.Int:
 		return o.Value, true
 	case *ptx.Name:
-		if v, ok := f.preds[o.Sym]; ok {
-			return uint64(bit(v)), true
+		if o.Sym != nil && o.Sym.Kind == ptx.SymRegister {
+			v, ok := f.known[o.Sym.Index]
+			return v, ok
 		}
-		v, ok := f.regs[o.Sym]
-		return v, ok
 	case *ptx.Not:
 		v, ok := f.operand(o.X)
 		return v ^ 1, ok
 	}
 	return 0, false
-}
-
-// written is the registers that an instruction writes.
-func written(i *ptx.Instruction) (syms []*ptx.Symbol) {
-	add := func(o ptx.Operand) {
-		if n, ok := o.(*ptx.Name); ok && n.Sym != nil && n.Sym.Kind == ptx.SymRegister {
-			syms = append(syms, n.Sym)
-		}
-	}
-	if len(i.Operands) == 0 || !writes(i) {
-		return nil
-	}
-	switch o := i.Operands[0].(type) {
-	case *ptx.Name:
-		add(o)
-	case *ptx.Vector:
-		for _, e := range o.Elems {
-			add(e)
-		}
-	case *ptx.Pair:
-		add(o.A)
-		add(o.B)
-	case *ptx.List: // of a call
-		for _, e := range o.Elems {
-			add(e)
-		}
-	}
-	return syms
-}
-
-// writes reports whether the first operand of an instruction is a
-// destination.
-func writes(i *ptx.Instruction) bool {
-	switch i.Op {
-	case "st", "red", "bra", "brx", "cp", "membar", "fence", "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "stmatrix",
-		"ret", "exit", "trap", "brkpt", "setmaxnreg", "griddepcontrol", "wgmma", "tcgen05", "tensormap", "pmevent":
-		return false
-	case "wmma":
-		return !slices.Contains(i.Mods, "store")
-	case "bar", "barrier":
-		return slices.Contains(i.Mods, "red")
-	case "mbarrier":
-		_, isAddress := i.Operands[0].(*ptx.Address)
-		return !isAddress
-	case "call":
-		_, isList := i.Operands[0].(*ptx.List)
-		return isList
-	}
-	return true
 }

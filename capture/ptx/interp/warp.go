@@ -1,10 +1,8 @@
 package interp
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
-	"sync/atomic"
 
 	"btrace/capture/emu"
 	"btrace/trace"
@@ -16,46 +14,7 @@ const slice = 2048
 // column is a register of the 32 lanes.
 type column = [32]uint64
 
-// run is a launch of a kernel.
-type run struct {
-	k   *Kernel
-	cfg emu.Config
-	mem *memory
-	// param is the kernel's parameters, as they lie in its .param space.
-	param []byte
-	// vars is the address of every module variable in global memory.
-	vars map[string]uint64
-	// workspace is the address of what a cooperative launch gives its grid
-	// barrier.
-	workspace uint64
-	consts    []column
-	fault     faults
-	threads   atomic.Uint64 // instructions of threads
-}
-
-// Source is the file and line of the kernel (emu.Program).
-func (r *run) Source() (string, uint32) { return r.k.file, r.k.line }
-
-// CTA makes the state of a CTA (emu.Program).
-func (r *run) CTA(at emu.Place) emu.Block {
-	n := int(r.cfg.Block.Size())
-	b := &block{run: r, at: at, shared: make([]byte, r.k.sharedSize(r.cfg.Shared)), warps: make([]*warp, (n+31)/32)}
-	for i := range b.warps {
-		b.warps[i] = newWarp(b, i)
-	}
-	return b
-}
-
-// block is one CTA.
-type block struct {
-	*run
-	at     emu.Place
-	shared []byte // from sharedBase on
-	warps  []*warp
-}
-
-// Warp is the runner of a warp (emu.Block).
-func (b *block) Warp(i int) emu.Runner { return b.warps[i] }
+const everyone = ^uint32(0) // lanes
 
 // warp is one warp. Every lane has a program counter of its own; lanes that
 // are at the same instruction run it together.
@@ -69,10 +28,13 @@ type warp struct {
 	preds  []uint32 // one bit a lane
 	carry  uint32   // the CC.CF flag
 	calls  [32][]frame
-	fp     [32]uint32 // where a lane's frame begins in its local memory
-	top    [32]uint32 // where it ends
-	local  [32][]byte // from localBase on
+	saved  [32][]uint64 // registers of functions that call themselves
+	passed []byte       // of the call under way
+	fp     [32]uint32   // where a lane's frame begins in its local memory
+	top    [32]uint32   // where it ends
+	local  [32][]byte   // from localBase on
 	seen   [32]sight
+	left   [32]uint32 // CTAs that a commit of tcgen05 has yet to tell
 	copies copies
 	hint   int // segment of the last access
 
@@ -83,24 +45,6 @@ type warp struct {
 	paused  uint32 // lanes that stopped before one
 	soft    uint32 // lanes inside an instruction that nobody has to end for them
 	faulted bool
-}
-
-// frame is what a call leaves behind.
-type frame struct {
-	call  *inst
-	fn    *function
-	pc    int32 // to return to
-	fp    uint32
-	top   uint32
-	saved []uint64 // registers of a function that calls itself
-	preds []bool
-}
-
-// sight is what a lane saw at a place in memory.
-type sight struct {
-	pc    int32
-	addr  uint64
-	value uint64
 }
 
 func newWarp(b *block, index int) *warp {
@@ -127,13 +71,14 @@ func (x *warp) val(s int32) *column {
 
 // pred is the lanes in which a predicate operand is true.
 func (x *warp) pred(p predicate) uint32 {
-	if p.slot < 0 {
-		return uint32(p.slot >> 31) // noPredicate: everywhere
+	v := everyone
+	if p.slot >= 0 {
+		v = x.preds[p.slot]
 	}
 	if p.not {
-		return ^x.preds[p.slot]
+		return ^v
 	}
-	return x.preds[p.slot]
+	return v
 }
 
 func (x *warp) setPred(slot int32, mask, value uint32) {
@@ -142,24 +87,34 @@ func (x *warp) setPred(slot int32, mask, value uint32) {
 	}
 }
 
+// fill gives lanes the same value.
+func (x *warp) fill(dst int32, m uint32, v uint64) {
+	d := &x.regs[dst]
+	for ; m != 0; m &= m - 1 {
+		d[bits.TrailingZeros32(m)&31] = v
+	}
+}
+
+// keep writes a result of lanes.
+func (x *warp) keep(dst int32, v *column, m uint32) {
+	d := &x.regs[dst]
+	for ; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros32(m) & 31
+		d[i] = v[i]
+	}
+}
+
 // Run has lanes, which are all at one place, go on until each is at an
 // operation (emu.Runner).
 func (x *warp) Run(w emu.Warp, lanes uint32) uint64 {
 	x.handle, x.count, x.threads, x.pending, x.faulted = w, 0, 0, lanes, false
-	pc := x.pc[bits.TrailingZeros32(lanes)]
-	if x.inside&lanes != 0 {
-		x.inside &^= lanes
-		x.soft &^= lanes
-		in := &x.k.code[pc]
-		if in.finish != nil {
-			in.finish(x, in, lanes)
-		}
-		x.setPC(lanes, pc+1)
-	}
 	x.paused &^= lanes
-	for first := true; x.pending != 0 && !x.faulted; first = false {
+	if m := lanes & x.inside; m != 0 {
+		x.finish(m)
+	}
+	for moved := false; x.pending != 0 && !x.faulted; moved = true {
 		group := x.behind()
-		if !first && x.waitsFor(group) {
+		if moved && x.waitsFor(group) {
 			x.pause(group)
 			continue
 		}
@@ -168,6 +123,18 @@ func (x *warp) Run(w emu.Warp, lanes uint32) uint64 {
 	x.pause(x.pending)
 	x.run.threads.Add(x.threads)
 	return x.count
+}
+
+// finish lets lanes out of the instruction in which they stopped. It may stop
+// some of them in it once more.
+func (x *warp) finish(lanes uint32) {
+	pc := x.pc[first(lanes)]
+	x.inside &^= lanes
+	x.soft &^= lanes
+	if in := &x.k.code[pc]; in.finish != nil {
+		in.finish(x, in, lanes)
+	}
+	x.setPC(lanes&^x.inside, pc+1)
 }
 
 func (x *warp) setPC(lanes uint32, pc int32) {
@@ -277,23 +244,28 @@ func (x *warp) pause(lanes uint32) {
 	x.paused |= lanes
 	x.pending &^= lanes
 	for lanes != 0 {
-		first := bits.TrailingZeros32(lanes) & 31
-		var same uint32
-		for k := lanes; k != 0; k &= k - 1 {
-			if i := bits.TrailingZeros32(k) & 31; x.pc[i] == x.pc[first] && x.depth[i] == x.depth[first] {
-				same |= 1 << i
-			}
-		}
-		x.handle.At(same, &emu.Op{Kind: emu.OpPause, Site: x.site(first), Depth: int(x.depth[first])}, 0)
+		i := first(lanes)
+		same := x.with(i, lanes)
+		x.handle.At(same, &emu.Op{Kind: emu.OpPause, Site: x.site(i), Depth: int(x.depth[i])}, 0)
 		lanes &^= same
 	}
+}
+
+// with is those of lanes that are at the same instruction as lane.
+func (x *warp) with(lane int, lanes uint32) (same uint32) {
+	for k := lanes; k != 0; k &= k - 1 {
+		if i := bits.TrailingZeros32(k) & 31; x.pc[i] == x.pc[lane] && x.depth[i] == x.depth[lane] {
+			same |= 1 << i
+		}
+	}
+	return same
 }
 
 // stopAt stops lanes in the instruction that they are at, with the same
 // operands. preds is the lanes whose predicate, of a reduction, is true.
 func (x *warp) stopAt(lanes uint32, o *emu.Op, preds uint32) {
-	first := bits.TrailingZeros32(lanes) & 31
-	o.Site, o.Depth = x.site(first), int(x.depth[first])
+	i := first(lanes)
+	o.Site, o.Depth = x.site(i), int(x.depth[i])
 	x.handle.At(lanes, o, preds)
 	x.inside |= lanes
 	x.pending &^= lanes
@@ -311,30 +283,18 @@ func (x *warp) parts(m uint32, f func(lane int, lanes uint32), operands ...int32
 			continue
 		}
 		v := &x.regs[s]
-		first := v[bits.TrailingZeros32(m)&31]
 		for k := m; k != 0; k &= k - 1 {
-			if v[bits.TrailingZeros32(k)&31] != first {
-				for ; m != 0 && !x.faulted; m &= m - 1 {
-					i := bits.TrailingZeros32(m) & 31
-					f(i, 1<<i)
-				}
-				return
+			if v[bits.TrailingZeros32(k)&31] == v[first(m)] {
+				continue
 			}
+			for ; m != 0 && !x.faulted; m &= m - 1 {
+				i := bits.TrailingZeros32(m) & 31
+				f(i, 1<<i)
+			}
+			return
 		}
 	}
-	f(bits.TrailingZeros32(m)&31, m)
+	f(first(m), m)
 }
 
 func (x *warp) site(lane int) *emu.Site { return x.k.code[x.pc[lane]].site }
-
-// trap ends the launch at an instruction of lane. The reason becomes the
-// launch's outcome, detail is for people.
-func (x *warp) trap(in *inst, lane int, reason, detail string) {
-	if x.faulted {
-		return
-	}
-	x.faulted = true
-	x.pc[lane] = in.index
-	x.fault.add(x.handle.Now()+int64(x.count), x.block.at.CTA, fmt.Sprintf("%s: %s, by cta %d warp %d lane %d", in.place(x.k), detail, x.block.at.CTA, x.index, lane))
-	x.stopAt(1<<lane, &emu.Op{Kind: trace.KindTrap, Text: reason}, 0)
-}

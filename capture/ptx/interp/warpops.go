@@ -24,17 +24,25 @@ func (l *lowering) meet(n int, act func(x *warp, in *inst, m uint32)) {
 		l.in.do = act
 		return
 	}
-	mask := l.src(n, u32)
+	l.meetIn(l.src(n, u32), act)
+}
+
+// meetAll is meet for an instruction that all lanes have to execute.
+func (l *lowering) meetAll(act func(x *warp, in *inst, m uint32)) {
+	l.meetIn(l.constant(uint64(everyone)), act)
+}
+
+func (l *lowering) meetIn(mask int32, act func(x *warp, in *inst, m uint32)) {
 	l.in.stop = func(x *warp, in *inst, m uint32) bool {
 		masks := x.val(mask)
-		first := uint32(masks[lowest(m)])
-		same := first&x.handle.Live() == m
-		for k := m; k != 0 && same; k &= k - 1 {
-			same = uint32(masks[bits.TrailingZeros32(k)&31]) == first
+		want := uint32(masks[first(m)])
+		together := want&x.handle.Live() == m
+		for k := m; k != 0 && together; k &= k - 1 {
+			together = uint32(masks[bits.TrailingZeros32(k)&31]) == want
 		}
-		if same {
+		if together {
 			act(x, in, m)
-			return false
+			return x.faulted
 		}
 		x.parts(m, func(i int, lanes uint32) {
 			x.stopAt(lanes, &emu.Op{Kind: trace.KindSyncwarp, Mask: uint32(masks[i])}, 0)
@@ -46,16 +54,15 @@ func (l *lowering) meet(n int, act func(x *warp, in *inst, m uint32)) {
 
 // shfl gives a lane what another has.
 func (l *lowering) shfl() error {
-	ops := l.i.Operands
-	if len(ops) < 4 {
-		return fmt.Errorf("%d operands: it takes at least 4", len(ops))
+	n := 4
+	if l.has("sync") {
+		n = 5
 	}
-	p := int32(-1)
-	if pair, ok := ops[0].(*ptx.Pair); ok {
-		l.in.dst, p = l.dstOf(pair.A), l.predDst(pair.B)
-	} else {
-		l.in.dst = l.dst(0)
+	if err := l.want(n); err != nil {
+		return err
 	}
+	var p int32
+	l.in.dst, p = l.pairDst(l.operand(0))
 	l.in.a, l.in.b, l.in.c = l.src(1, arith.B32), l.src(2, u32), l.src(3, u32)
 	var from func(lane, b, low, high uint32) (j uint32, ok bool)
 	switch {
@@ -72,9 +79,9 @@ func (l *lowering) shfl() error {
 	}
 	isIdx := l.has("idx")
 	l.meet(4, func(x *warp, in *inst, m uint32) {
-		src, bs, cs := *x.val(in.a), x.val(in.b), x.val(in.c)
-		var in2 uint32
-		out := src
+		src, bs, cs := x.val(in.a), x.val(in.b), x.val(in.c)
+		var inside uint32 // lanes whose source is in their segment
+		var out column
 		for k := m; k != 0; k &= k - 1 {
 			i := uint32(bits.TrailingZeros32(k) & 31)
 			b, cv, seg := uint32(bs[i])&31, uint32(cs[i])&31, uint32(cs[i])>>8&31
@@ -87,16 +94,12 @@ func (l *lowering) shfl() error {
 			if !ok {
 				j = i
 			} else {
-				in2 |= 1 << i
+				inside |= 1 << i
 			}
 			out[i] = src[j&31] & (1<<32 - 1)
 		}
-		d := &x.regs[in.dst]
-		for k := m; k != 0; k &= k - 1 {
-			i := bits.TrailingZeros32(k) & 31
-			d[i] = out[i]
-		}
-		x.setPred(p, m, in2)
+		x.keep(in.dst, &out, m)
+		x.setPred(p, m, inside)
 	})
 	return nil
 }
@@ -137,14 +140,6 @@ func (l *lowering) vote() error {
 	return nil
 }
 
-// fill gives lanes the same value.
-func (x *warp) fill(dst int32, m uint32, v uint64) {
-	d := &x.regs[dst]
-	for ; m != 0; m &= m - 1 {
-		d[bits.TrailingZeros32(m)&31] = v
-	}
-}
-
 // match finds the lanes that have the same value.
 func (l *lowering) match() error {
 	if err := l.want(3); err != nil {
@@ -154,12 +149,8 @@ func (l *lowering) match() error {
 	if err != nil {
 		return err
 	}
-	p := int32(-1)
-	if pair, ok := l.operand(0).(*ptx.Pair); ok {
-		l.in.dst, p = l.dstOf(pair.A), l.predDst(pair.B)
-	} else {
-		l.in.dst = l.dst(0)
-	}
+	var p int32
+	l.in.dst, p = l.pairDst(l.operand(0))
 	l.in.a = l.src(1, t)
 	width := ^uint64(0) >> (64 - t.Bits())
 	all := l.has("all")
@@ -175,16 +166,12 @@ func (l *lowering) match() error {
 			}
 		}
 		if all {
-			same := uint32(found[lowest(m)]) == m
+			same := uint32(found[first(m)]) == m
 			x.fill(in.dst, m, uint64(-bit(same)&m))
 			x.setPred(p, m, -bit(same))
 			return
 		}
-		d := &x.regs[in.dst]
-		for k := m; k != 0; k &= k - 1 {
-			i := bits.TrailingZeros32(k) & 31
-			d[i] = found[i]
-		}
+		x.keep(in.dst, &found, m)
 	})
 	return nil
 }
@@ -206,7 +193,7 @@ func (l *lowering) redux() error {
 		}
 	}
 	f, err := arith.Atomic(name, t.String())
-	if err != nil || t.Float() {
+	if err != nil || t.Float() || t.Bits() != 32 {
 		return fmt.Errorf("no such reduction of .%s", t)
 	}
 	l.in.dst, l.in.a = l.dst(0), l.src(1, t)
@@ -216,7 +203,7 @@ func (l *lowering) redux() error {
 	}
 	l.meet(2, func(x *warp, in *inst, m uint32) {
 		a := x.val(in.a)
-		v := a[lowest(m)]
+		v := a[first(m)]
 		for k := m & (m - 1); k != 0; k &= k - 1 {
 			v = f(v, a[bits.TrailingZeros32(k)&31], 0)
 		}
@@ -247,7 +234,7 @@ func (l *lowering) elect() error {
 	l.in.dst = l.dstOf(pair.A)
 	p := l.predDst(pair.B)
 	l.meet(1, func(x *warp, in *inst, m uint32) {
-		i := lowest(m)
+		i := first(m)
 		x.fill(in.dst, m, uint64(i))
 		x.setPred(p, m, 1<<i)
 	})

@@ -1,0 +1,47 @@
+package interp
+
+import (
+	"sync/atomic"
+
+	"btrace/capture/emu"
+)
+
+// run is a launch of a kernel under way: its memory, and what the CTAs share
+// otherwise.
+type run struct {
+	k   *Kernel
+	cfg emu.Config
+	mem *memory
+	// param is the kernel's parameters, as they lie in its .param space.
+	param []byte
+	// workspace is the address of what a cooperative launch gives its grid
+	// barrier.
+	workspace uint64
+	consts    []column
+	faults    faults
+	threads   atomic.Uint64 // instructions of threads
+}
+
+// Source is the file and line of the kernel (emu.Program).
+func (r *run) Source() (string, uint32) { return r.k.file, r.k.line }
+
+// CTA makes the state of a CTA (emu.Program).
+func (r *run) CTA(at emu.Place) emu.Block {
+	n := int(r.cfg.Block.Size())
+	b := &block{run: r, at: at, shared: make([]byte, r.k.sharedSize(r.cfg.Shared)), warps: make([]*warp, (n+31)/32)}
+	for i := range b.warps {
+		b.warps[i] = newWarp(b, i)
+	}
+	return b
+}
+
+// block is one CTA.
+type block struct {
+	*run
+	at     emu.Place
+	shared []byte // from sharedBase on
+	warps  []*warp
+}
+
+// Warp is the runner of a warp (emu.Block).
+func (b *block) Warp(i int) emu.Runner { return b.warps[i] }
