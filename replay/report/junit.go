@@ -130,7 +130,11 @@ func (w *junitWriter) launches(f File) []junitCase {
 		first := w.failure(groups)
 		switch {
 		case first != nil:
-			c.Failure = &junitProblem{plain.Text(string(l.Verdict) + ": " + first.Message), plain.Text(string(first.Rule)), junitText{text}}
+			what := string(l.Verdict)
+			if first.Severity != rules.Error {
+				what = string(first.Severity)
+			}
+			c.Failure = &junitProblem{plain.Text(what + ": " + first.Message), plain.Text(string(first.Rule)), junitText{text}}
 		case l.Verdict == replay.Incomplete:
 			c.Skipped = &junitProblem{Message: "incomplete: nothing was found, but not everything could be checked", junitText: junitText{text}}
 		case text != "":
