@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -103,20 +104,22 @@ func fieldSet(fs ...trace.Field) trace.Fields { return trace.Fields(0).With(fs..
 
 // BenchmarkCheck validates a pipeline of a million warp events.
 func BenchmarkCheck(b *testing.B) {
+	src := pipeline(b, 132, 500)
 	for _, workers := range []int{1, 2} {
-		b.Run(map[int]string{1: "one core", 2: "two cores"}[workers], func(b *testing.B) {
-			src := pipeline(b, 132, 500)
-			b.ReportAllocs()
-			var events uint64
-			for b.Loop() {
-				rep, err := Check(context.Background(), src, Options{Workers: workers})
-				if err != nil || rep.Verdict != Clean {
-					b.Fatalf("%v, %v", rep, err)
+		for _, hazards := range []bool{false, true} {
+			b.Run(fmt.Sprintf("workers=%d/hazards=%t", workers, hazards), func(b *testing.B) {
+				b.ReportAllocs()
+				var events uint64
+				for b.Loop() {
+					rep, err := Check(context.Background(), src, Options{Workers: workers, NoHazards: !hazards})
+					if err != nil || rep.Verdict != Clean {
+						b.Fatalf("%v, %v", rep, err)
+					}
+					events += rep.Counts.WarpEvents
 				}
-				events += rep.Counts.WarpEvents
-			}
-			b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
-		})
+				b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+			})
+		}
 	}
 }
 

@@ -64,6 +64,15 @@ func (f *findings) add(x Finding) *Finding {
 	return p
 }
 
+// again counts a finding that is filed already, and reports whether it is.
+func (f *findings) again(rule barrier.Rule, ref BarrierRef, loc Location) bool {
+	old := f.index[place{rule, ref.CTA, ref.Barrier, loc.Line, loc.PC}]
+	if old != nil {
+		old.More++
+	}
+	return old != nil
+}
+
 // values copies the findings out.
 func (f *findings) values() []Finding {
 	out := make([]Finding, len(f.list))

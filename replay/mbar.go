@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"btrace/replay/barrier"
+	"btrace/replay/explore"
 	"btrace/replay/rules"
 	"btrace/trace"
 )
@@ -12,6 +13,7 @@ import (
 type mbar struct {
 	history
 	ref     BarrierRef // its phase is not kept up
+	order   *explore.Barrier
 	m       barrier.MBarrier
 	init    Location
 	initRef EventRef

@@ -19,8 +19,6 @@ type follower struct {
 	*explore.Order
 	s     *scope
 	named map[namedKey]*explore.Barrier
-	mbars map[*mbar]*explore.Barrier
-	colls map[*collective]*explore.Barrier
 	exits map[uint32]*explore.Exits // by CTA
 	gone  explore.Exits             // of all of the scope
 	over  bool                      // it gave up
@@ -30,7 +28,7 @@ type namedKey struct{ cta, bar uint32 }
 
 func newFollower(s *scope) *follower {
 	f := &follower{
-		s: s, named: make(map[namedKey]*explore.Barrier), mbars: make(map[*mbar]*explore.Barrier), colls: make(map[*collective]*explore.Barrier),
+		s: s, named: make(map[namedKey]*explore.Barrier),
 		exits: make(map[uint32]*explore.Exits),
 	}
 	f.Order = explore.NewOrder(f.hazard)
@@ -48,8 +46,12 @@ func (f *follower) follows() bool {
 	return !f.over
 }
 
-func event(w *warp, r *row) *explore.Event {
-	return &explore.Event{CTA: w.cta.id, Warp: w.id, Seq: r.seq, Lanes: r.lanes, Time: r.time, Op: r.op}
+// event is what a row does.
+func (f *follower) event(w *warp, r *row) explore.Event {
+	if w.order == nil {
+		w.order = f.Warp(w.cta.id, w.id)
+	}
+	return explore.Event{CTA: w.cta.id, Warp: w.id, Seq: r.seq, Lanes: r.lanes, Time: r.time, Op: r.op, By: w.order}
 }
 
 func releases(op *trace.Op) bool { return op.Sem != trace.SemRelaxed && op.Sem != trace.SemAcquire }
@@ -67,7 +69,8 @@ func (f *follower) arrival(w *warp, r *row, id uint32) {
 		b = f.NewBarrier(BarrierRef{CTA: k.cta, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}})
 		f.named[k] = b
 	}
-	f.ArriveWarp(b, event(w, r), w.live, true)
+	e := f.event(w, r)
+	f.ArriveWarp(b, &e, w.live, true)
 }
 
 // namedEnded is told when phases of a CTA's named barriers may have ended.
@@ -90,7 +93,8 @@ func (f *follower) namedEnded(c *cta) {
 // left is lanes that come out of a named barrier.
 func (f *follower) left(w *warp, r *row, id uint32, phase uint64) {
 	if b := f.namedAt(w, id); f.follows() && b != nil {
-		f.Leave(b, event(w, r), phase, true)
+		e := f.event(w, r)
+		f.Leave(b, &e, phase, true)
 	}
 }
 
@@ -102,25 +106,25 @@ func (f *follower) namedAt(w *warp, id uint32) *explore.Barrier {
 }
 
 func (f *follower) mbar(mb *mbar) *explore.Barrier {
-	b := f.mbars[mb]
-	if b == nil {
-		b = f.NewBarrier(mb.ref)
-		f.mbars[mb] = b
+	if mb.order == nil {
+		mb.order = f.NewBarrier(mb.ref)
 	}
-	return b
+	return mb.order
 }
 
 // initialised is lanes that make an mbarrier.
 func (f *follower) initialised(w *warp, r *row, mb *mbar) {
 	if f.follows() {
-		f.Init(f.mbar(mb), event(w, r))
+		e := f.event(w, r)
+		f.Init(f.mbar(mb), &e)
 	}
 }
 
 // invalidated is lanes that end its life.
 func (f *follower) invalidated(w *warp, r *row, mb *mbar) {
 	if f.follows() {
-		f.Use(f.mbar(mb), event(w, r))
+		e := f.event(w, r)
+		f.Use(f.mbar(mb), &e)
 	}
 }
 
@@ -129,17 +133,18 @@ func (f *follower) arrives(w *warp, r *row, mb *mbar) {
 	if !f.follows() {
 		return
 	}
-	b, e := f.mbar(mb), event(w, r)
-	f.Arrive(b, e, releases(r.op))
+	b, e := f.mbar(mb), f.event(w, r)
+	f.Arrive(b, &e, releases(r.op))
 	if r.op.Kind == trace.KindMbarArriveExpectTx {
-		f.bytes(b, e, 1)
+		f.bytes(b, &e, 1)
 	}
 }
 
 // spills is an arrive of which a part counts in the next phase.
 func (f *follower) spills(w *warp, r *row, mb *mbar) {
 	if f.follows() {
-		f.Arrive(f.mbar(mb), event(w, r), releases(r.op))
+		e := f.event(w, r)
+		f.Arrive(f.mbar(mb), &e, releases(r.op))
 	}
 }
 
@@ -157,21 +162,21 @@ func (f *follower) transfers(w *warp, r *row, mb *mbar) {
 	if !f.follows() {
 		return
 	}
-	b, e := f.mbar(mb), event(w, r)
+	b, e := f.mbar(mb), f.event(w, r)
 	switch r.op.Kind {
 	case trace.KindMbarExpectTx:
-		f.Announce(b, e)
-		f.bytes(b, e, 1)
+		f.Announce(b, &e)
+		f.bytes(b, &e, 1)
 		return
 	case trace.KindMbarCpAsyncArrive:
 		if !r.op.NoInc {
-			f.Announce(b, e)
+			f.Announce(b, &e)
 		}
-		f.Arrive(b, e, true)
+		f.Arrive(b, &e, true)
 		return
 	}
-	f.Arrive(b, e, releases(r.op))
-	f.bytes(b, e, -1)
+	f.Arrive(b, &e, releases(r.op))
+	f.bytes(b, &e, -1)
 }
 
 // mbarEnded is told when phases of an mbarrier have ended.
@@ -179,7 +184,7 @@ func (f *follower) mbarEnded(mb *mbar) {
 	if !f.follows() {
 		return
 	}
-	for b := f.mbars[mb]; b != nil && b.Phase() < mb.m.Phase; {
+	for b := mb.order; b != nil && b.Phase() < mb.m.Phase; {
 		f.Complete(b, nil)
 	}
 }
@@ -190,28 +195,27 @@ func (f *follower) waited(w *warp, r *row, mb *mbar, phase int64, byParity bool)
 	if !f.follows() {
 		return
 	}
-	b, e := f.mbar(mb), event(w, r)
+	b, e := f.mbar(mb), f.event(w, r)
 	if byParity || phase < 0 {
-		f.Wait(b, e, uint8(phase&1), acquires(r.op))
+		f.Wait(b, &e, uint8(phase&1), acquires(r.op))
 		return
 	}
-	f.WaitPhase(b, e, uint64(phase), acquires(r.op))
+	f.WaitPhase(b, &e, uint64(phase), acquires(r.op))
 }
 
 // runs is lanes that begin or end a completion function.
 func (f *follower) runs(w *warp, r *row, mb *mbar) {
 	if f.follows() {
-		f.Function(f.mbar(mb), event(w, r))
+		e := f.event(w, r)
+		f.Function(f.mbar(mb), &e)
 	}
 }
 
 func (f *follower) collective(c *collective) *explore.Barrier {
-	b := f.colls[c]
-	if b == nil {
-		b = f.NewBarrier(c.ref)
-		f.colls[c] = b
+	if c.order == nil {
+		c.order = f.NewBarrier(c.ref)
 	}
-	return b
+	return c.order
 }
 
 // joins is lanes that arrive on the barrier of a cluster or group.
@@ -219,16 +223,19 @@ func (f *follower) joins(w *warp, r *row, c *collective) {
 	switch {
 	case !f.follows():
 	case c.ref.Barrier.Kind == trace.BarrierCluster:
-		f.ArriveWarp(f.collective(c), event(w, r), w.live, releases(r.op))
+		e := f.event(w, r)
+		f.ArriveWarp(f.collective(c), &e, w.live, releases(r.op))
 	default:
-		f.Arrive(f.collective(c), event(w, r), releases(r.op))
+		e := f.event(w, r)
+		f.Arrive(f.collective(c), &e, releases(r.op))
 	}
 }
 
 // parts is lanes that come out of it.
 func (f *follower) parts(w *warp, r *row, c *collective, phase uint64) {
 	if f.follows() {
-		f.Leave(f.collective(c), event(w, r), phase, acquires(r.op))
+		e := f.event(w, r)
+		f.Leave(f.collective(c), &e, phase, acquires(r.op))
 	}
 }
 
@@ -236,7 +243,7 @@ func (f *follower) collectiveEnded(c *collective) {
 	if !f.follows() {
 		return
 	}
-	for b := f.colls[c]; b != nil && b.Phase() < c.m.Phase; {
+	for b := c.order; b != nil && b.Phase() < c.m.Phase; {
 		var exits *explore.Exits
 		if c.exitLowers {
 			exits = &f.gone
@@ -255,18 +262,21 @@ func (f *follower) exit(w *warp, r *row) {
 		x = new(explore.Exits)
 		f.exits[w.cta.id] = x
 	}
-	f.Exit(event(w, r), x, &f.gone)
+	e := f.event(w, r)
+	f.Exit(&e, x, &f.gone)
 }
 
 func (f *follower) meets(w *warp, r *row) {
 	if f.follows() {
-		f.Syncwarp(event(w, r), r.op.Mask)
+		e := f.event(w, r)
+		f.Syncwarp(&e, r.op.Mask)
 	}
 }
 
 func (f *follower) met(w *warp, r *row) {
 	if f.follows() {
-		f.Met(event(w, r), r.op.Mask)
+		e := f.event(w, r)
+		f.Met(&e, r.op.Mask)
 	}
 }
 
@@ -283,30 +293,43 @@ func (f *follower) hazard(h explore.Hazard) {
 	ref.Phase = h.Phase
 	e := &h.Event
 	who := Lanes{CTA: e.CTA, Warp: e.Warp, Mask: e.Lanes}
+	loc := Location{File: e.Op.File, Line: e.Op.Line, PC: e.Op.PC}
+	rule := hazardRule(h.Kind)
+	if f.s.hazards.again(rule, ref, loc) {
+		return
+	}
 	x := Finding{
-		BarrierRef: ref, Threads: []Lanes{who}, Time: e.Time,
-		Location: Location{File: e.Op.File, Line: e.Op.Line, PC: e.Op.PC}, Events: []EventRef{{CTA: e.CTA, Warp: e.Warp, Seq: e.Seq}},
+		Rule: rule, BarrierRef: ref, Threads: []Lanes{who}, Time: e.Time,
+		Location: loc, Events: []EventRef{{CTA: e.CTA, Warp: e.Warp, Seq: e.Seq}},
 	}
 	name, does := f.s.text(who, ref.CTA), e.Op.Kind.String()
 	switch h.Kind {
 	case explore.Recycle:
-		x.Rule = rules.HazardRecycle
 		x.Message = fmt.Sprintf("%s does %s on %s in phase %d, and nothing orders that after the end of phase %d: in another schedule it counts in that",
 			name, does, ref.Barrier, h.Phase, int64(h.Phase)-1)
 	case explore.Lap:
-		x.Rule = rules.HazardLap
 		x.Message = fmt.Sprintf("%s waits on %s, and nothing keeps phase %d from ending before it has looked: in another schedule it misses that, or takes another phase for it",
 			name, ref.Barrier, h.Phase)
 	case explore.Init:
-		x.Rule = rules.HazardInit
 		x.Message = fmt.Sprintf("%s does %s on %s, and nothing orders that with the initialisation: in another schedule it comes first", name, does, ref.Barrier)
 		if e.Op.Kind == trace.KindMbarInit {
 			x.Message = fmt.Sprintf("%s initialises %s again, and nothing orders that after its last use", name, ref.Barrier)
 		}
 	case explore.Tx:
-		x.Rule = rules.HazardTx
 		x.Message = fmt.Sprintf("the bytes that %s announces or moves for phase %d of %s (%s) do not have to be there when it ends: in another schedule they count in the next",
 			name, h.Phase, ref.Barrier, does)
 	}
 	f.s.hazards.add(x)
+}
+
+func hazardRule(k explore.Kind) barrier.Rule {
+	switch k {
+	case explore.Recycle:
+		return rules.HazardRecycle
+	case explore.Lap:
+		return rules.HazardLap
+	case explore.Init:
+		return rules.HazardInit
+	}
+	return rules.HazardTx
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"btrace/replay/barrier"
+	"btrace/replay/explore"
 	"btrace/trace"
 )
 
@@ -54,6 +55,7 @@ type warp struct {
 	sync    barrier.Warp
 
 	parked parking // rows that are not possible yet
+	order  *explore.Warp
 
 	// Sequence numbers: count rows seen, the highest number, and where the
 	// first hole opened.

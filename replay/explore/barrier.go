@@ -106,7 +106,7 @@ func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
 	o.Arrive(b, e, release)
 	k := warpKey{e.CTA, e.Warp}
 	if live&^e.Lanes == 0 && b.halves[k] == nil {
-		if w := o.warp(e.CTA, e.Warp); len(w.agents) > 1 {
+		if w := o.by(e); len(w.agents) > 1 {
 			var all knowledge
 			o.all(e, func(a *agent) { all.join(&a.knowledge, true) })
 			o.all(e, func(a *agent) { a.join(&all, true) })
@@ -134,7 +134,7 @@ func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
 
 // all calls f for the agents of lanes, without a step.
 func (o *Order) all(e *Event, f func(a *agent)) {
-	for _, a := range o.warp(e.CTA, e.Warp).agents {
+	for _, a := range o.by(e).agents {
 		if a.lanes&e.Lanes != 0 {
 			f(a)
 		}

@@ -8,6 +8,8 @@ type Event struct {
 	Lanes          uint32
 	Time           int64
 	Op             *trace.Op
+	// By is the warp, as Order.Warp gave it; nil has it looked up.
+	By *Warp
 }
 
 // Kind is the kind of a hazard.
@@ -45,7 +47,7 @@ type Order struct {
 	Report func(h Hazard)
 
 	agents   int
-	warps    map[warpKey]*warpAgents
+	warps    map[warpKey]*Warp
 	barriers int
 	// Relaxed is true once a use of a barrier was ordered after its
 	// initialisation by execution only: whether the memory is, too, depends on
@@ -58,9 +60,9 @@ type Order struct {
 
 type warpKey struct{ cta, warp uint32 }
 
-// warpAgents is the agents of a warp: lanes that have done everything
-// together so far.
-type warpAgents struct {
+// Warp is the agents of a warp: lanes that have done everything together so
+// far.
+type Warp struct {
 	agents []*agent
 	meets  map[uint32][]*meeting // by mask: the syncwarps that lanes are in, oldest first
 }
@@ -81,15 +83,23 @@ type meeting struct {
 
 // NewOrder makes one for lanes that have just begun.
 func NewOrder(report func(Hazard)) *Order {
-	return &Order{Report: report, warps: make(map[warpKey]*warpAgents)}
+	return &Order{Report: report, warps: make(map[warpKey]*Warp)}
 }
 
-// warp finds the agents of a warp.
-func (o *Order) warp(cta, warp uint32) *warpAgents {
+// by is the warp of an event.
+func (o *Order) by(e *Event) *Warp {
+	if e.By != nil {
+		return e.By
+	}
+	return o.Warp(e.CTA, e.Warp)
+}
+
+// Warp is a warp, for the events of its lanes.
+func (o *Order) Warp(cta, warp uint32) *Warp {
 	k := warpKey{cta, warp}
 	w := o.warps[k]
 	if w == nil {
-		w = &warpAgents{meets: make(map[uint32][]*meeting)}
+		w = &Warp{meets: make(map[uint32][]*meeting)}
 		o.warps[k] = w
 	}
 	return w
@@ -99,7 +109,7 @@ func (o *Order) warp(cta, warp uint32) *warpAgents {
 // only some lanes take part are two from now on; what was known of them is
 // known of both.
 func (o *Order) each(e *Event, f func(a *agent)) {
-	w := o.warp(e.CTA, e.Warp)
+	w := o.by(e)
 	left := e.Lanes
 	for i := 0; i < len(w.agents) && left != 0; i++ {
 		a := w.agents[i]
@@ -139,7 +149,7 @@ func (o *Order) Agents() int { return o.agents }
 
 // Syncwarp is lanes that come to meet those of a mask.
 func (o *Order) Syncwarp(e *Event, mask uint32) {
-	w := o.warp(e.CTA, e.Warp)
+	w := o.by(e)
 	list := w.meets[mask]
 	i := 0
 	for i < len(list) && list[i].came&e.Lanes != 0 { // that was the one before
@@ -157,7 +167,7 @@ func (o *Order) Syncwarp(e *Event, mask uint32) {
 
 // Met is lanes that come out of it.
 func (o *Order) Met(e *Event, mask uint32) {
-	w := o.warp(e.CTA, e.Warp)
+	w := o.by(e)
 	list := w.meets[mask]
 	for i, m := range list {
 		if m.inside&e.Lanes == 0 {
