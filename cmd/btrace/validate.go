@@ -22,6 +22,7 @@ type validateFlags struct {
 	quiet, summary bool
 	baseline       string
 	writeBaseline  string
+	source         string
 }
 
 func newValidate() *cobra.Command {
@@ -56,7 +57,7 @@ Exit code, the first that holds for any of the files:
 		Example: `  btrace validate run.zst
   btrace validate --summary traces
   btrace validate --format sarif 'traces/**/*.zst' > btrace.sarif
-  btrace validate --format github --strict traces
+  btrace validate --format github --source src --strict traces
   btrace validate --quiet --write-baseline known.json traces
   btrace validate --baseline known.json traces
   my-recorder | btrace import - -o - | btrace validate -`,
@@ -75,6 +76,7 @@ Exit code, the first that holds for any of the files:
 	f.BoolVar(&flags.summary, "summary", false, "print a line a file, and a total")
 	f.StringVar(&flags.baseline, "baseline", "", "accept the findings in this file")
 	f.StringVar(&flags.writeBaseline, "write-baseline", "", "write what is found to this file, and accept it")
+	f.StringVar(&flags.source, "source", "", "the folder that the kernels' sources lie in here: findings then name the files in it")
 	return cmd
 }
 
@@ -105,6 +107,10 @@ func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	src, err := newSources(flags.source)
+	if err != nil {
+		return err
+	}
 	base, err := openBaseline(cmd, flags, args)
 	if err != nil {
 		return err
@@ -126,6 +132,7 @@ func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 		if f.Err != nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "btrace: "+plain.Text(f.Err.Error()))
 		}
+		src.rename(f.Report)
 		f = base.accept(f)
 		all.Add(f)
 		if err := out.File(f); err != nil {
