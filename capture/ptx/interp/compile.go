@@ -36,6 +36,7 @@ type compiler struct {
 	refusals      Refusals
 	noted         map[string]bool           // texts of notes
 	waits         map[*ptx.Instruction]bool // tests that are waits
+	sources       sources
 }
 
 // Compile decodes a kernel of a resolved module. The error is a Refusals if
@@ -137,7 +138,10 @@ func (c *compiler) compile(fn *function) error {
 	if len(c.k.code)+len(lines) > maxCode {
 		return fmt.Errorf("%s: more than %d instructions in a kernel", c.k.file, maxCode)
 	}
-	c.waits = findWaits(lines, labels)
+	c.waits, c.sources = findWaits(lines, labels), sourcesOf(lines)
+	if fn == c.k.entry {
+		c.k.begin = c.siteAt(c.sources.first, fn.f.Pos)
+	}
 	alloc := c.allocate(lines, labels)
 	for _, l := range lines {
 		in := c.instruction(l.i, alloc)
@@ -162,13 +166,11 @@ func (c *compiler) compile(fn *function) error {
 // part of the last instruction's line.
 func (c *compiler) end(fn *function, lines []line) {
 	fn.end = int32(len(c.k.code))
-	at := uint32(fn.f.Pos.Line)
+	site := c.siteAt(c.sources.first, fn.f.Pos)
 	if n := len(lines); n > 0 {
-		at = uint32(lines[n-1].i.Pos.Line)
+		site = c.site(lines[n-1])
 	}
-	c.k.code = append(c.k.code, inst{
-		stop: leave, target: -1, guard: always(), index: fn.end, site: emu.NewSite(c.k.file, at, at, uint32(fn.end)),
-	})
+	c.k.code = append(c.k.code, inst{stop: leave, target: -1, guard: always(), index: fn.end, site: site})
 }
 
 // flatten lists the instructions of a block, and notes at which of them the
@@ -192,13 +194,18 @@ func (c *compiler) flatten(b *ptx.Block, loc *ptx.Loc, lines *[]line, labels map
 }
 
 // site is where an instruction is in the sources: its line of PTX is its
-// program counter, and its .loc, where it has one, its line.
+// program counter, and its .loc, where it has one, its line: of code that was
+// inlined that of the call in the function's own file.
 func (c *compiler) site(l line) *emu.Site {
-	at := uint32(l.i.Pos.Line)
-	place := uint32(len(c.k.code))
-	if l.loc != nil && l.loc.Line > 0 {
-		if name := c.m.Files[l.loc.File]; name != "" {
-			return emu.NewSite(baseName(name), uint32(l.loc.Line), at, place)
+	return c.siteAt(c.sources.frame(l.loc), l.i.Pos)
+}
+
+// siteAt is a place in the sources, or in the PTX where it has no .loc.
+func (c *compiler) siteAt(loc *ptx.Loc, pos ptx.Pos) *emu.Site {
+	at, place := uint32(pos.Line), uint32(len(c.k.code))
+	if loc != nil && loc.Line > 0 {
+		if name := c.m.Files[loc.File]; name != "" {
+			return emu.NewSite(baseName(name), uint32(loc.Line), at, place)
 		}
 	}
 	return emu.NewSite(c.k.file, at, at, place)

@@ -18,6 +18,7 @@ type Kernel struct {
 
 	file     string // base name of the module's
 	line     uint32
+	begin    *emu.Site // where it begins
 	entry    *function
 	code     []inst
 	consts   []column

@@ -23,7 +23,7 @@ type run struct {
 }
 
 // Source is the file and line of the kernel (emu.Program).
-func (r *run) Source() (string, uint32) { return r.k.file, r.k.line }
+func (r *run) Source() (string, *emu.Site) { return r.k.file, r.k.begin }
 
 // CTA makes the state of a CTA (emu.Program).
 func (r *run) CTA(at emu.Place) emu.Block {

@@ -37,7 +37,7 @@ func (l *lowering) arithmetic() error {
 		}
 	}
 	switch {
-	case op.Bool != "": // set, with a predicate
+	case len(op.Src) == 3 && op.Src[2] == arith.Pred: // set
 		l.withPredicate(op.F3, l.predSrc(l.operand(3)))
 	case op.F1 != nil:
 		in.f1, in.do = op.F1, each1
