@@ -21,6 +21,7 @@ type launch struct {
 	code    Program // instead of kernel
 	program string  // base name of the kernel's source file
 	line    uint32  // of the kernel
+	entry   *site   // of a Program: where the kernel begins
 	globals globals
 	out     recorder
 

@@ -17,8 +17,8 @@ import (
 // time: their programs may share memory that none of them writes, and any
 // memory within an OpAccess that is Global.
 type Program interface {
-	// Source is the file and line where the kernel begins.
-	Source() (file string, line uint32)
+	// Source is the program's file, and where in it the kernel begins.
+	Source() (file string, entry *Site)
 	// CTA makes the state of a CTA.
 	CTA(at Place) Block
 }
@@ -105,8 +105,8 @@ func NewSite(file string, line, pc, place uint32) *Site {
 
 // LaunchProgram is Launch for a Program.
 func LaunchProgram(ctx context.Context, cfg Config, p Program, sink Sink) (Result, error) {
-	file, line := p.Source()
-	return run(ctx, cfg, &launch{program: baseName(file), line: line, code: p}, sink)
+	file, entry := p.Source()
+	return run(ctx, cfg, &launch{program: baseName(file), entry: &entry.s, code: p}, sink)
 }
 
 // Warp is a Runner's handle of its warp.

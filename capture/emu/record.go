@@ -58,14 +58,18 @@ func (m *machine) record(w *warp, lanes uint32, kind trace.Kind, o *op) *trace.E
 	e.Time, e.Launch, e.CTA, e.Warp, e.Seq = m.now, m.l.cfg.Launch, w.cta.id, w.index, w.seq
 	w.seq++
 	e.Kind, e.Lanes = kind, lanes
+	at := o.site
+	if kind == trace.KindEnter {
+		at = m.l.entry
+	}
 	switch {
+	case at != nil:
+		m.locate(e, at.file, at.line)
+		if at.counter {
+			e.PC, e.Has = uint64(at.pc), e.Has.With(trace.FieldPC)
+		}
 	case kind == trace.KindEnter:
 		m.locate(e, m.l.program, m.l.line)
-	case o.site != nil:
-		m.locate(e, o.site.file, o.site.line)
-		if o.site.counter {
-			e.PC, e.Has = uint64(o.site.pc), e.Has.With(trace.FieldPC)
-		}
 	}
 	return e
 }
