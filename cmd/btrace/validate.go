@@ -169,16 +169,16 @@ func verdictCode(all *report.Tally, strict bool) error {
 func check(cmd *cobra.Command, name string) report.File {
 	m := newMeter(cmd.ErrOrStderr(), "checking "+name, 0)
 	defer m.stop()
-	return checkFile(cmd.Context(), cmd, name, m)
+	return checkFile(cmd, name, m)
 }
 
-func checkFile(ctx context.Context, cmd *cobra.Command, name string, m *meter) report.File {
+func checkFile(cmd *cobra.Command, name string, m *meter) report.File {
 	r, closeTrace, err := openTrace(cmd, name, m)
 	if err != nil {
 		return report.File{Name: name, Err: err}
 	}
 	defer closeTrace()
-	return checkTrace(ctx, name, r)
+	return checkTrace(cmd.Context(), name, r)
 }
 
 // checkTrace reads the whole file first: a verdict has to take into account

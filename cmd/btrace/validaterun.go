@@ -24,13 +24,17 @@ type job struct {
 // memory it takes does not grow with their number.
 func checkAll(cmd *cobra.Command, files []traceFile, quiet bool) iter.Seq[report.File] {
 	return func(yield func(report.File) bool) {
-		ctx, cancel := context.WithCancel(cmd.Context())
+		// The checks end with the loop, also one that waits for standard input.
+		outside := cmd.Context()
+		ctx, cancel := context.WithCancel(outside)
+		cmd.SetContext(ctx)
+		defer cmd.SetContext(outside)
 		cores := runtime.GOMAXPROCS(0)
 		ahead := make(chan job, 4*cores)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			defer close(ahead)
-			startAll(ctx, cmd, files, ahead, cores)
+			startAll(cmd, files, ahead, cores)
 		})
 		defer wg.Wait()
 		defer cancel()
@@ -50,7 +54,7 @@ func checkAll(cmd *cobra.Command, files []traceFile, quiet bool) iter.Seq[report
 // startAll starts the check of each file as soon as there is a core for it
 // and the files before it are not too far behind. It returns when all are
 // done.
-func startAll(ctx context.Context, cmd *cobra.Command, files []traceFile, ahead chan<- job, cores int) {
+func startAll(cmd *cobra.Command, files []traceFile, ahead chan<- job, cores int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	free := make(chan bool, cores)
@@ -58,7 +62,7 @@ func startAll(ctx context.Context, cmd *cobra.Command, files []traceFile, ahead 
 		j := job{f.name, newMeter(io.Discard, "checking "+f.name, 0), make(chan report.File, 1)}
 		select {
 		case ahead <- j:
-		case <-ctx.Done():
+		case <-cmd.Context().Done():
 			return
 		}
 		free <- true
@@ -68,7 +72,7 @@ func startAll(ctx context.Context, cmd *cobra.Command, files []traceFile, ahead 
 				j.done <- report.File{Name: f.name, Err: f.err}
 				return
 			}
-			j.done <- checkFile(ctx, cmd, f.name, j.m)
+			j.done <- checkFile(cmd, f.name, j.m)
 		})
 	}
 }
