@@ -82,7 +82,7 @@ repeats it is printed.`,
 	fs.BoolVar(&f.untilFail, "until-fail", false, "stop at the first run with a violation or a deadlock, and keep only that")
 	fs.Uint64Var(&f.steps, "steps", 0, "warp operations after which a kernel that does not end is given up as hung (default: 67108864)")
 	fs.BoolVar(&f.strict, "strict", false, "exit 1 if the kernel hangs or traps, or --until-fail finds something")
-	fs.StringVar(&f.entry, "entry", "", "PTX: the kernel (default: the only one)")
+	fs.StringVar(&f.entry, "entry", "", "PTX: the kernel, by its name in the file or in C++ (default: the only one)")
 	fs.StringArrayVar(&f.args, "arg", nil, "PTX: the next argument: i32:5, f32:1.5, buf:4096, buf:@FILE")
 	fs.IntVar(&f.shared, "shared", 0, "PTX: bytes of dynamic shared memory")
 	fs.BoolVar(&f.cooperative, "cooperative", false, "PTX: a cooperative launch: all CTAs are resident at once, and can synchronise")

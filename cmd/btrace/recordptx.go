@@ -207,11 +207,18 @@ func firstOf[E error](all []E, hint string) error {
 func findEntry(m *ptx.Module, name string) (*ptx.Function, error) {
 	entries := m.Entries()
 	var names []string
+	var short []*ptx.Function // entries of that name in C++
 	for _, e := range entries {
 		if e.Name == name || name == "" && len(entries) == 1 {
 			return e, nil
 		}
 		names = append(names, e.Name)
+		if ptx.Short(e.Name) == name || ptx.Readable(e.Name) == name {
+			short = append(short, e)
+		}
+	}
+	if len(short) == 1 {
+		return short[0], nil
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s: has no .entry, which is what can be run", m.File)
