@@ -140,41 +140,37 @@ func parityGood(t *emu.Thread) {
 func externalBad(t *emu.Thread) {
 	flag, full := emu.Shared[bool](t, "flag", 1), emu.SharedMbarrier(t, "full")
 	if t.Thread() == 0 {
-		full.Init(1)
+		full.Init(32)
 	}
 	t.Syncthreads()
 	for phase := range 2 {
-		if t.Warp() == 1 {
-			full.WaitParity(phase)
-			continue
-		}
-		if t.Lane() == 0 {
-			full.Arrive()
-		}
-		for !flag[0] {
+		for t.Warp() == 0 && phase == 1 && !flag[0] {
 			t.Spin() // warp 1 would have to set it
 		}
+		if t.Warp() == 0 {
+			full.Arrive()
+		}
+		full.WaitParity(phase)
+		t.Syncthreads()
 	}
 }
 
 func externalGood(t *emu.Thread) {
 	flag, full := emu.Shared[bool](t, "flag", 1), emu.SharedMbarrier(t, "full")
 	if t.Thread() == 0 {
-		full.Init(1)
+		full.Init(32)
 	}
 	t.Syncthreads()
 	for phase := range 2 {
-		if t.Warp() == 1 {
-			full.WaitParity(phase)
-			flag[0] = true
-			continue
-		}
-		if t.Lane() == 0 {
-			full.Arrive()
-		}
-		for !flag[0] {
+		for t.Warp() == 0 && phase == 1 && !flag[0] {
 			t.Spin()
 		}
+		if t.Warp() == 0 {
+			full.Arrive()
+		}
+		full.WaitParity(phase)
+		t.Syncthreads()
+		flag[0] = true
 	}
 }
 

@@ -45,7 +45,7 @@ type Example struct {
 
 // All is the pairs, in the order of the catalogue.
 func All() []Pair {
-	return slices.Concat(named(), mbarriers(), transactions(), collectives(), warps(), hangs(), recordings())
+	return slices.Concat(named(), mbarriers(), transactions(), collectives(), warps(), hangs(), hazards(), recordings())
 }
 
 // Lookup finds the pair of a rule.
