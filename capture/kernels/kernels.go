@@ -1,6 +1,7 @@
 // Package kernels is a gallery of kernels for the emulator: the documented
 // patterns of barrier use, and the bugs that people make in them. Every one
-// says what a replay of its recording must find.
+// says what a replay of its recording must find. Every pattern has a twin that
+// works by luck only.
 package kernels
 
 import (
