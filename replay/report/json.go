@@ -1,6 +1,7 @@
-// Package report writes what a replay found: as JSON for machines, and as
-// text for people. It decides nothing; the finding's sentences are written
-// where the finding is made.
+// Package report writes what a replay found: as text for people, as JSON for
+// scripts, as SARIF, JUnit and annotations for CI servers; and it keeps the
+// findings that a project accepts. It finds nothing itself; a finding's
+// sentences are written where the finding is made.
 package report
 
 import (

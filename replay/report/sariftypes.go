@@ -7,18 +7,13 @@ import (
 )
 
 // The part of SARIF 2.1.0 that is written. The words of the enumerations are
-// the schema's (testdata/sarif-schema-2.1.0.json), to which tests hold the
+// the schema's (testdata/sarif), to which tests hold the
 // output.
 
 type (
-	sarifLevel       string // result.level, notification.level
-	sarifBaseline    string // result.baselineState
-	sarifSuppressed  string // suppression.kind
-	sarifSuppression struct {
-		Kind          sarifSuppressed   `json:"kind"`
-		Status        suppressionStatus `json:"status"`
-		Justification string            `json:"justification"`
-	}
+	sarifLevel        string // result.level, notification.level
+	baselineState     string // result.baselineState
+	suppressionKind   string // suppression.kind
 	suppressionStatus string // suppression.status
 )
 
@@ -27,10 +22,10 @@ const (
 	sarifWarning sarifLevel = "warning"
 	sarifNote    sarifLevel = "note"
 
-	baselineNew       sarifBaseline = "new"
-	baselineUnchanged sarifBaseline = "unchanged"
+	baselineNew       baselineState = "new"
+	baselineUnchanged baselineState = "unchanged"
 
-	suppressedExternally sarifSuppressed   = "external"
+	suppressedExternally suppressionKind   = "external"
 	suppressionAccepted  suppressionStatus = "accepted"
 )
 
@@ -90,9 +85,14 @@ type (
 		Related      []sarifLocation     `json:"relatedLocations,omitempty"`
 		Times        int                 `json:"occurrenceCount"`
 		Fingerprints map[string]string   `json:"partialFingerprints"`
-		Baseline     sarifBaseline       `json:"baselineState,omitempty"`
+		Baseline     baselineState       `json:"baselineState,omitempty"`
 		Suppressions *[]sarifSuppression `json:"suppressions,omitempty"`
 		Properties   sarifProperties     `json:"properties"`
+	}
+	sarifSuppression struct {
+		Kind          suppressionKind   `json:"kind"`
+		Status        suppressionStatus `json:"status"`
+		Justification string            `json:"justification"`
 	}
 	sarifMessage struct {
 		Text string `json:"text"`

@@ -11,10 +11,13 @@ import (
 
 // Tally counts files by verdict, and their findings by severity.
 type Tally struct {
-	Files                                              int
+	Files int
+
+	// By verdict.
 	Clean, Violation, Deadlock, Incomplete, Unreadable int
-	Errors, Warnings, Notes                            int // not the known ones
-	Known                                              int
+
+	// Findings that are not known, by severity, and those that are.
+	Errors, Warnings, Notes, Known int
 }
 
 // Add counts a file.
