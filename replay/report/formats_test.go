@@ -116,7 +116,7 @@ func TestOutputErrors(t *testing.T) {
 		if err == nil {
 			err = w.Close(End{})
 		}
-		if err == nil || !strings.Contains(err.Error(), "write output: no space left") {
+		if err == nil || err.Error() != "write output: no space left" {
 			t.Errorf("%s: error %v", format, err)
 		}
 	}

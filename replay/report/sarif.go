@@ -1,7 +1,7 @@
 package report
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -81,7 +81,7 @@ func (w *sarifWriter) Close(end End) error {
 	if w.results == 0 {
 		head = w.head()
 	}
-	return errors.Join(
+	return cmp.Or(
 		writeJSON(w.w, head+"],\n"+`"tool":`, w.tool, ""),
 		writeJSON(w.w, ",\n"+`"invocations":`, []sarifInvocation{w.invocation}, ""),
 		writeJSON(w.w, ",\n"+`"originalUriBaseIds":`, bases, "}]}\n"),
