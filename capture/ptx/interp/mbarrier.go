@@ -172,6 +172,7 @@ func (l *lowering) mbarrierWait() error {
 				i := bits.TrailingZeros32(k) & 31
 				yes |= bit(x.handle.Answer(i)) << i
 			}
+			x.polling = x.polling&^m | m&^yes
 		}
 		x.setPred(p, m, yes)
 	}

@@ -77,6 +77,7 @@ func (x *warp) Access(w emu.Warp, lanes uint32) (news uint32) {
 		}
 		x.seen[i] = s
 	}
+	x.polling = x.polling&^lanes | lanes&^news
 	return news
 }
 

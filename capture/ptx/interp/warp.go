@@ -44,6 +44,7 @@ type warp struct {
 	inside  uint32 // lanes that stopped in an instruction, and have to finish it
 	paused  uint32 // lanes that stopped before one
 	soft    uint32 // lanes inside an instruction that nobody has to end for them
+	polling uint32 // lanes that ask for the same again and again
 	faulted bool
 }
 
@@ -163,8 +164,8 @@ func (x *warp) behind() (group uint32) {
 // waitsFor reports whether other lanes of the warp will be where group is
 // before long: they are behind it, and stopped at what ends by itself.
 func (x *warp) waitsFor(group uint32) bool {
-	g := bits.TrailingZeros32(group)
-	for k := (x.paused | x.soft) &^ group; k != 0; k &= k - 1 {
+	g := bits.TrailingZeros32(group) & 31
+	for k := (x.paused | x.soft) &^ (x.polling | group); k != 0; k &= k - 1 {
 		i := bits.TrailingZeros32(k) & 31
 		if x.depth[i] > x.depth[g] || x.depth[i] == x.depth[g] && x.pc[i] <= x.pc[g] {
 			return true
@@ -246,15 +247,16 @@ func (x *warp) pause(lanes uint32) {
 	for lanes != 0 {
 		i := first(lanes)
 		same := x.with(i, lanes)
-		x.handle.At(same, &emu.Op{Kind: emu.OpPause, Site: x.site(i), Depth: int(x.depth[i])}, 0)
+		x.handle.At(same, &emu.Op{Kind: emu.OpPause, Site: x.site(i), Depth: x.turn(i)}, 0)
 		lanes &^= same
 	}
 }
 
-// with is those of lanes that are at the same instruction as lane.
+// with is those of lanes that are at the same instruction as lane, and in
+// turn.
 func (x *warp) with(lane int, lanes uint32) (same uint32) {
 	for k := lanes; k != 0; k &= k - 1 {
-		if i := bits.TrailingZeros32(k) & 31; x.pc[i] == x.pc[lane] && x.depth[i] == x.depth[lane] {
+		if i := bits.TrailingZeros32(k) & 31; x.pc[i] == x.pc[lane] && x.turn(i) == x.turn(lane) {
 			same |= 1 << i
 		}
 	}
@@ -264,15 +266,28 @@ func (x *warp) with(lane int, lanes uint32) (same uint32) {
 // stopAt stops lanes in the instruction that they are at, with the same
 // operands. preds is the lanes whose predicate, of a reduction, is true.
 func (x *warp) stopAt(lanes uint32, o *emu.Op, preds uint32) {
-	i := first(lanes)
-	o.Site, o.Depth = x.site(i), int(x.depth[i])
-	x.handle.At(lanes, o, preds)
 	x.inside |= lanes
 	x.pending &^= lanes
 	switch o.Kind {
 	case emu.OpAccess, trace.KindMbarTest:
 		x.soft |= lanes
+	case emu.OpSleep, emu.OpPause:
+	default:
+		x.polling &^= lanes
 	}
+	i := first(lanes)
+	o.Site, o.Depth = x.site(i), x.turn(i)
+	x.handle.At(lanes, o, preds)
+}
+
+// turn is how soon the emulator should let a lane go on before others of the
+// warp: the deeper in calls, the sooner, and last of all if it polls. The lane
+// that it polls for may be one of them, and further on.
+func (x *warp) turn(lane int) int {
+	if x.polling>>lane&1 != 0 {
+		return 0
+	}
+	return 1 + int(x.depth[lane])
 }
 
 // parts calls f for lanes that agree on the values of some operands: all of
