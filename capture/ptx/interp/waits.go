@@ -31,6 +31,7 @@ type search struct {
 	lines  []line
 	labels map[*ptx.Label]int32
 	at     int // the test
+	from   int // where the straight code begins that it is in
 	left   int
 	seen   map[string]bool
 }
@@ -39,19 +40,34 @@ type search struct {
 func findWaits(lines []line, labels map[*ptx.Label]int32) map[*ptx.Instruction]bool {
 	waits := make(map[*ptx.Instruction]bool)
 	left := maxSearchAll
+	at := make(map[int32]bool) // of labels
+	for _, n := range labels {
+		at[n] = true
+	}
 	for n, l := range lines {
 		p := testedPredicate(l.i)
 		if p == nil || l.i.Guard != nil {
 			continue
 		}
 		most := min(left, maxSearch)
-		s := &search{lines: lines, labels: labels, at: n, left: most, seen: make(map[string]bool)}
-		if s.returns(n+1, facts{known: map[int]uint64{p.Index: 0}}) {
+		s := &search{lines: lines, labels: labels, at: n, from: begin(lines, at, n), left: most, seen: make(map[string]bool)}
+		if s.returns(n+1, facts{known: map[int]uint64{p.Index: 0}, changed: make(map[int]bool)}) {
 			waits[l.i] = true
 		}
 		left -= most - max(s.left, 0)
 	}
 	return waits
+}
+
+// begin is the first instruction of the straight code that instruction n is
+// in: whoever comes to that has run it all.
+func begin(lines []line, labels map[int32]bool, n int) int {
+	for ; n > 0 && !labels[int32(n)]; n-- {
+		if op := lines[n-1].i.Op; op == "bra" || op == "brx" {
+			break
+		}
+	}
+	return n
 }
 
 // testedPredicate is where a test_wait or try_wait puts its answer; nil if it
@@ -75,7 +91,7 @@ func (s *search) returns(at int, f facts) bool {
 		}
 		i := s.lines[at].i
 		if at == s.at || sameTest(i, s.lines[s.at].i) {
-			return !f.changed
+			return !f.other(s.lines[s.at].i)
 		}
 		if i.Op == "bra" {
 			key := f.key(at)
@@ -105,7 +121,7 @@ func (s *search) returns(at int, f facts) bool {
 		if !harmless(i) {
 			return false
 		}
-		f.run(i, s.lines[s.at].i)
+		f.run(i, at >= s.from && at < s.at && repeats(i))
 		at++
 	}
 }
@@ -162,18 +178,34 @@ func harmless(i *ptx.Instruction) bool {
 	return true
 }
 
+// repeats reports whether an instruction gives the same again if its sources
+// are the same.
+func repeats(i *ptx.Instruction) bool {
+	special := false
+	for _, o := range i.Operands {
+		if n, ok := o.(*ptx.Name); ok && n.Sym != nil && n.Sym.Kind == ptx.SymSpecial {
+			special = true
+		}
+	}
+	return i.Guard == nil && !special && i.Op != "ld"
+}
+
 // facts is what is known on the way.
 type facts struct {
-	known   map[int]uint64 // values by Symbol.Index; of a predicate 0 or 1
-	changed bool           // an operand of the test has been written
+	known map[int]uint64 // values by Symbol.Index; of a predicate 0 or 1
+	// changed is the registers that may have another value than when the test
+	// was asked: all that were written, but for what is computed again, from
+	// what has not changed, by the code that always runs before the test.
+	changed map[int]bool
 }
 
 // key is a name for a place with what is known there.
 func (f facts) key(at int) string {
 	b := binary.AppendUvarint(nil, uint64(at))
-	if f.changed {
-		b = append(b, '!')
+	for _, k := range slices.Sorted(maps.Keys(f.changed)) {
+		b = binary.AppendUvarint(b, uint64(k))
 	}
+	b = append(b, '!')
 	for _, k := range slices.Sorted(maps.Keys(f.known)) {
 		b = binary.AppendUvarint(b, uint64(k))
 		b = binary.AppendUvarint(b, f.known[k])
@@ -192,7 +224,7 @@ func (f facts) guard(g *ptx.Guard) (value, known bool) {
 
 // with is what is known where a branch was taken, or was not.
 func (f facts) with(g *ptx.Guard, taken bool) facts {
-	f.known = maps.Clone(f.known)
+	f.known, f.changed = maps.Clone(f.known), maps.Clone(f.changed)
 	f.learn(g.Name.Sym, uint64(bit(taken != g.Not)))
 	return f
 }
@@ -204,14 +236,19 @@ func (f *facts) learn(s *ptx.Symbol, value uint64) {
 }
 
 // run notes what an instruction does to what is known.
-func (f *facts) run(i, test *ptx.Instruction) {
+func (f *facts) run(i *ptx.Instruction, again bool) {
 	runs, known := f.guard(i.Guard)
 	if known && !runs {
 		return
 	}
 	into := written(i)
-	for _, o := range test.Operands[1:] {
-		registers(o, func(s *ptx.Symbol) { f.changed = f.changed || slices.Contains(into, s) })
+	same := again && !f.other(i)
+	for _, s := range into {
+		if same {
+			delete(f.changed, s.Index)
+		} else {
+			f.changed[s.Index] = true
+		}
 	}
 	value, ok := f.value(i)
 	for _, s := range into {
@@ -220,6 +257,18 @@ func (f *facts) run(i, test *ptx.Instruction) {
 			f.learn(s, value)
 		}
 	}
+}
+
+// other reports whether a source of an instruction may have changed.
+func (f *facts) other(i *ptx.Instruction) (other bool) {
+	sources := i.Operands
+	if writes(i) {
+		sources = sources[1:]
+	}
+	for _, o := range sources {
+		registers(o, func(s *ptx.Symbol) { other = other || f.changed[s.Index] })
+	}
+	return other
 }
 
 // value is what an instruction computes, where it is one of the few that
