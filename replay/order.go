@@ -135,7 +135,7 @@ func (f *follower) arrives(w *warp, r *row, mb *mbar) {
 	}
 	b, e := f.mbar(mb), f.event(w, r)
 	f.Arrive(b, &e, releases(r.op))
-	if r.op.Kind == trace.KindMbarArriveExpectTx {
+	if r.op.Kind == trace.KindMbarArriveExpectTx || r.op.Bytes != 0 {
 		f.bytes(b, &e, 1)
 	}
 }

@@ -176,7 +176,7 @@ func (f *follower) mbarrier(m *Machine, i int, op *trace.Op, key mbarKey) {
 	}
 	n := int64(m.p.Strands[i].lanes()) * op.Bytes
 	switch op.Kind {
-	case trace.KindMbarExpectTx, trace.KindMbarArriveExpectTx:
+	case trace.KindMbarExpectTx, trace.KindMbarArriveExpectTx, trace.KindMbarArriveDrop:
 		b.Bytes(e, n)
 	case trace.KindMbarCopy, trace.KindMbarCompleteTx:
 		b.Bytes(e, -n)
