@@ -45,6 +45,9 @@ type LaunchReport struct {
 	Launch  trace.Launch
 	Verdict Verdict
 	Counts  Counts
+	// Incomplete is true if events are known to be missing, whatever the
+	// verdict.
+	Incomplete bool
 	// Schedules says what is known of other schedules of the same program
 	// orders.
 	Schedules Schedules

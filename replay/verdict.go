@@ -79,6 +79,7 @@ func (r *run) report() (LaunchReport, []Finding) {
 			lr.Verdict = Violation
 		}
 	}
+	lr.Incomplete = incomplete
 	if lr.Verdict == Clean && incomplete {
 		lr.Verdict = Incomplete
 	}

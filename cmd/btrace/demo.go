@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"btrace/capture"
+	"btrace/replay"
 	"btrace/replay/report"
 	"btrace/trace"
 	"btrace/trace/plain"
@@ -56,7 +57,7 @@ func demo(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	defer r.Close()
-	c := checkTrace(cmd.Context(), file, r)
+	c := checkTrace(cmd.Context(), file, r, replay.Options{NoHazards: true})
 	if c.Err != nil {
 		return c.Err
 	}

@@ -59,7 +59,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer closeTrace()
-	c := checkTrace(cmd.Context(), name, r)
+	c := checkTrace(cmd.Context(), name, r, replay.Options{})
 	if c.Err != nil {
 		return c.Err
 	}

@@ -23,6 +23,7 @@ type validateFlags struct {
 	baseline       string
 	writeBaseline  string
 	source         string
+	hazards        string
 }
 
 func newValidate() *cobra.Command {
@@ -43,6 +44,9 @@ Formats:
   sarif   SARIF 2.1.0, for code scanning
   junit   JUnit XML, for test reports: a suite a file, a test a launch
   github  annotations of GitHub Actions: the ten worst of each severity
+
+Hazards are warnings: the run went well, another schedule of the same program orders
+need not. --hazards=off leaves them out; btrace explore looks for such a schedule.
 
 A baseline holds findings that are accepted: they are shown as known and count
 neither for verdicts nor for the exit code. A finding is known by its rule, kernel,
@@ -76,6 +80,7 @@ Exit code, the first that holds for any of the files:
 	f.BoolVar(&flags.summary, "summary", false, "print a line a file, and a total")
 	f.StringVar(&flags.baseline, "baseline", "", "accept the findings in this file")
 	f.StringVar(&flags.writeBaseline, "write-baseline", "", "write what is found to this file, and accept it")
+	f.StringVar(&flags.hazards, "hazards", "on", "on or off: warn of what another schedule of the same program orders could do")
 	f.StringVar(&flags.source, "source", "", "the folder that the kernels' sources lie in here: findings then name the files in it")
 	return cmd
 }
@@ -103,6 +108,9 @@ func (f *validateFlags) format() (report.Format, error) {
 }
 
 func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
+	if err := oneOf("--hazards", flags.hazards, "on", "off"); err != nil {
+		return err
+	}
 	format, err := flags.format()
 	if err != nil {
 		return err
@@ -125,7 +133,8 @@ func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 		return err
 	}
 	var all report.Tally
-	for f := range checkAll(cmd, traceFiles(args), flags.quiet) {
+	opt := replay.Options{NoHazards: flags.hazards == "off"}
+	for f := range checkAll(cmd, traceFiles(args), opt, flags.quiet) {
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
@@ -165,29 +174,29 @@ func verdictCode(all *report.Tally, strict bool) error {
 	return nil
 }
 
-// check replays one file.
+// check replays one file, for what happened in it.
 func check(cmd *cobra.Command, name string) report.File {
 	m := newMeter(cmd.ErrOrStderr(), "checking "+name, 0)
 	defer m.stop()
-	return checkFile(cmd, name, m)
+	return checkFile(cmd, name, m, replay.Options{NoHazards: true})
 }
 
-func checkFile(cmd *cobra.Command, name string, m *meter) report.File {
+func checkFile(cmd *cobra.Command, name string, m *meter, opt replay.Options) report.File {
 	r, closeTrace, err := openTrace(cmd, name, m)
 	if err != nil {
 		return report.File{Name: name, Err: err}
 	}
 	defer closeTrace()
-	return checkTrace(cmd.Context(), name, r)
+	return checkTrace(cmd.Context(), name, r, opt)
 }
 
 // checkTrace reads the whole file first: a verdict has to take into account
 // what is damaged at its very end.
-func checkTrace(ctx context.Context, name string, r *trace.Reader) report.File {
+func checkTrace(ctx context.Context, name string, r *trace.Reader, opt replay.Options) report.File {
 	var found *replay.Report
 	err := r.Verify(ctx)
 	if err == nil {
-		found, err = replay.Check(ctx, r, replay.Options{})
+		found, err = replay.Check(ctx, r, opt)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)

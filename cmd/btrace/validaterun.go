@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"btrace/replay"
 	"btrace/replay/report"
 )
 
@@ -22,7 +23,7 @@ type job struct {
 // checkAll checks files side by side, one on each core, and yields them in
 // their order. It runs ahead of the order by a few files only, so that the
 // memory it takes does not grow with their number.
-func checkAll(cmd *cobra.Command, files []traceFile, quiet bool) iter.Seq[report.File] {
+func checkAll(cmd *cobra.Command, files []traceFile, opt replay.Options, quiet bool) iter.Seq[report.File] {
 	return func(yield func(report.File) bool) {
 		// The checks end with the loop, also one that waits for standard input.
 		outside := cmd.Context()
@@ -34,7 +35,7 @@ func checkAll(cmd *cobra.Command, files []traceFile, quiet bool) iter.Seq[report
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			defer close(ahead)
-			startAll(cmd, files, ahead, cores)
+			startAll(cmd, files, opt, ahead, cores)
 		})
 		defer wg.Wait()
 		defer cancel()
@@ -54,7 +55,7 @@ func checkAll(cmd *cobra.Command, files []traceFile, quiet bool) iter.Seq[report
 // startAll starts the check of each file as soon as there is a core for it
 // and the files before it are not too far behind. It returns when all are
 // done.
-func startAll(cmd *cobra.Command, files []traceFile, ahead chan<- job, cores int) {
+func startAll(cmd *cobra.Command, files []traceFile, opt replay.Options, ahead chan<- job, cores int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	free := make(chan bool, cores)
@@ -72,7 +73,7 @@ func startAll(cmd *cobra.Command, files []traceFile, ahead chan<- job, cores int
 				j.done <- report.File{Name: f.name, Err: f.err}
 				return
 			}
-			j.done <- checkFile(cmd, f.name, j.m)
+			j.done <- checkFile(cmd, f.name, j.m, opt)
 		})
 	}
 }

@@ -87,7 +87,7 @@ func viewer(r *trace.Reader, name string, f viewFlags, made *prepared) tui.Confi
 			return tl, err
 		},
 		LoadReport: func(ctx context.Context) (*replay.Report, error) {
-			f := checkTrace(ctx, name, r)
+			f := checkTrace(ctx, name, r, replay.Options{})
 			return f.Report, f.Err
 		},
 		SourceRoot: f.source,

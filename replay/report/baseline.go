@@ -132,12 +132,14 @@ func (b *Baseline) Accept(f File) File {
 func newVerdict(f *File, l *replay.LaunchReport) replay.Verdict {
 	known := false
 	v := replay.Clean
+	if l.Incomplete {
+		v = replay.Incomplete
+	}
 	for i := range f.Report.Findings {
 		x := &f.Report.Findings[i]
 		switch {
 		case x.Launch != l.Launch.ID:
 		case ofRecording(x.Rule):
-			v = worse(v, replay.Incomplete)
 		case x.Severity != rules.Error:
 		case f.known(i):
 			known = true

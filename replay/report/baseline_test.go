@@ -200,6 +200,7 @@ func TestAcceptInALaunchWithAGap(t *testing.T) {
 	f := launches(replay.Violation, replay.Incomplete)
 	f.Report.Findings[1].Launch = 0
 	f.Report.Launches = f.Report.Launches[:1]
+	f.Report.Launches[0].Incomplete = true
 	if got := NewBaseline().Accept(f).Report.Verdict; got != replay.Incomplete {
 		t.Errorf("verdict %s", got)
 	}

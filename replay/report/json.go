@@ -44,6 +44,9 @@ type (
 		Kernel  string         `json:"kernel"`
 		Outcome trace.Outcome  `json:"outcome"`
 		Verdict replay.Verdict `json:"verdict"`
+		// Proved is true if every schedule of the same program orders goes as
+		// this one did.
+		Proved bool `json:"proved,omitempty"`
 	}
 	countsJSON struct {
 		WarpEvents   uint64 `json:"warp_events"`
@@ -166,7 +169,7 @@ func newTrace(f File) traceJSON {
 	t.Verdict = r.Verdict
 	t.Counts = countsJSON(r.Counts)
 	for _, l := range r.Launches {
-		t.Launches = append(t.Launches, launchJSON{l.Launch.ID, l.Launch.Kernel, l.Launch.Outcome, l.Verdict})
+		t.Launches = append(t.Launches, launchJSON{l.Launch.ID, l.Launch.Kernel, l.Launch.Outcome, l.Verdict, l.Schedules.Proved})
 	}
 	for i := range r.Findings {
 		x := newFinding(&r.Findings[i], launch(r, r.Findings[i].Launch))
