@@ -32,6 +32,14 @@ func writes(i *ptx.Instruction) bool {
 	return true
 }
 
+// readBy is the operands that an instruction reads.
+func readBy(i *ptx.Instruction) []ptx.Operand {
+	if writes(i) {
+		return i.Operands[1:]
+	}
+	return i.Operands
+}
+
 // registers calls f for every register that an operand names, predicates
 // included.
 func registers(o ptx.Operand, f func(*ptx.Symbol)) {
@@ -89,12 +97,10 @@ func flowOf(i *ptx.Instruction, returns []int) flow {
 			}
 		}
 	}
-	from := i.Operands
 	if writes(i) {
-		registers(from[0], into(&f.writes))
-		from = from[1:]
+		registers(i.Operands[0], into(&f.writes))
 	}
-	for _, o := range from {
+	for _, o := range readBy(i) {
 		registers(o, into(&f.reads))
 	}
 	if i.Op == "ret" {

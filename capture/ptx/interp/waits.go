@@ -23,15 +23,16 @@ import (
 const (
 	maxSearch    = 2000    // instructions looked at for one test
 	maxSearchAll = 1 << 17 // for all tests of a function
-	maxFacts     = 64      // registers of which something is known
+	maxFacts     = 128     // registers of which something is known, or that may have changed
 )
 
 // search looks for a way out of the loop around a test.
 type search struct {
 	lines  []line
 	labels map[*ptx.Label]int32
-	at     int // the test
-	from   int // where the straight code begins that it is in
+	at     int         // the test
+	from   int         // where the straight code begins that it is in
+	last   map[int]int // by Symbol.Index: where that code writes a register last
 	left   int
 	seen   map[string]bool
 }
@@ -50,7 +51,12 @@ func findWaits(lines []line, labels map[*ptx.Label]int32) map[*ptx.Instruction]b
 			continue
 		}
 		most := min(left, maxSearch)
-		s := &search{lines: lines, labels: labels, at: n, from: begin(lines, at, n), left: most, seen: make(map[string]bool)}
+		s := &search{lines: lines, labels: labels, at: n, from: begin(lines, at, n), last: make(map[int]int), left: most, seen: make(map[string]bool)}
+		for k := s.from; k < n; k++ {
+			for _, r := range written(lines[k].i) {
+				s.last[r.Index] = k
+			}
+		}
 		if s.returns(n+1, facts{known: map[int]uint64{p.Index: 0}, changed: make(map[int]bool)}) {
 			waits[l.i] = true
 		}
@@ -121,7 +127,9 @@ func (s *search) returns(at int, f facts) bool {
 		if !harmless(i) {
 			return false
 		}
-		f.run(i, at >= s.from && at < s.at && repeats(i))
+		if f.run(i, s.repeats(at)); len(f.changed) > maxFacts {
+			return false
+		}
 		at++
 	}
 }
@@ -178,16 +186,26 @@ func harmless(i *ptx.Instruction) bool {
 	return true
 }
 
-// repeats reports whether an instruction gives the same again if its sources
-// are the same.
-func repeats(i *ptx.Instruction) bool {
-	special := false
-	for _, o := range i.Operands {
-		if n, ok := o.(*ptx.Name); ok && n.Sym != nil && n.Sym.Kind == ptx.SymSpecial {
-			special = true
-		}
+// repeats reports whether an instruction always runs before the test, and has
+// the same sources when it runs again, but for those that have changed since
+// the test: nothing from it on to the test writes them.
+func (s *search) repeats(at int) bool {
+	i := s.lines[at].i
+	if at < s.from || at >= s.at || i.Guard != nil || i.Op == "ld" {
+		return false
 	}
-	return i.Guard == nil && !special && i.Op != "ld"
+	same := true
+	for _, o := range readBy(i) {
+		if n, ok := o.(*ptx.Name); ok && n.Sym != nil && n.Sym.Kind == ptx.SymSpecial {
+			return false
+		}
+		registers(o, func(r *ptx.Symbol) {
+			if last, ok := s.last[r.Index]; ok && last >= at {
+				same = false
+			}
+		})
+	}
+	return same
 }
 
 // facts is what is known on the way.
@@ -261,11 +279,7 @@ func (f *facts) run(i *ptx.Instruction, again bool) {
 
 // other reports whether a source of an instruction may have changed.
 func (f *facts) other(i *ptx.Instruction) (other bool) {
-	sources := i.Operands
-	if writes(i) {
-		sources = sources[1:]
-	}
-	for _, o := range sources {
+	for _, o := range readBy(i) {
 		registers(o, func(s *ptx.Symbol) { other = other || f.changed[s.Index] })
 	}
 	return other
