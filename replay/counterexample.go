@@ -98,11 +98,16 @@ type explorer struct {
 
 // try looks for a bad schedule of the cluster that a CTA is in.
 func (e *explorer) try(ctx context.Context, cta uint32, hazard *Finding) (Trial, error) {
+	t := Trial{Hazard: hazard, CTA: cta}
+	if l := e.launch; l.Threads() > maxThreads || l.ClusterSize() > maxCluster || l.Block == (trace.Dim{}) || l.Grid == (trace.Dim{}) {
+		t.Why = "the recording does not say how many threads and CTAs the launch has, or more than there can be"
+		return t, nil
+	}
 	ctas := e.layout.clusterOf(cta)
 	if len(ctas) == 0 {
 		ctas = []uint32{cta}
 	}
-	t := Trial{Hazard: hazard, CTA: ctas[0]}
+	t.CTA = ctas[0]
 	if len(ctas) > maxScope {
 		t.Why = fmt.Sprintf("%d CTAs are too many to look at their schedules", len(ctas))
 		return t, nil
