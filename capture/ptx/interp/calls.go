@@ -200,11 +200,12 @@ func peel(all []*function, next, prev func(*function) []*function) {
 
 // enter has a lane call a function.
 func (x *warp) enter(in *inst, lane int, fn *function) {
-	base := x.top[lane]
-	top := base + uint32(alignUp(fn.frame, 16))
+	size := fn.frame
 	if fn.recursive { // what is saved takes space on the stack, too
-		top += uint32(8 * fn.saved())
+		size += int64(8 * fn.saved())
 	}
+	base := uint32(alignUp(int64(x.top[lane]), fn.align))
+	top := base + uint32(alignUp(size, leastAlign))
 	if len(x.calls[lane]) >= maxDepth || top > maxLocal {
 		x.trap(in, lane, trapStack, fmt.Sprintf("%d calls deep, with %d bytes of local memory", len(x.calls[lane]), base))
 		return
@@ -214,7 +215,7 @@ func (x *warp) enter(in *inst, lane int, fn *function) {
 		passed = x.fetch(passed, lane, a, fn.f.Params[n].Size())
 	}
 	x.passed = passed
-	x.calls[lane] = append(x.calls[lane], frame{call: in, fn: fn, fp: x.fp[lane], top: base})
+	x.calls[lane] = append(x.calls[lane], frame{call: in, fn: fn, fp: x.fp[lane], top: x.top[lane]})
 	if fn.recursive {
 		x.save(lane, fn)
 	}

@@ -271,6 +271,11 @@ st.global.v2.b32 [%d0], {%r3, %r4};`},
 st.param.b32 [a], 21;
 call (%r3), f, (a, %d0);
 st.global.b32 [%d0], %r3;`},
+		{name: "variables of functions are aligned as they say", want: []uint32{0, 3}, decls: `.func (.reg .b32 r) f(.reg .b32 n) { .local .align 64 .b8 a[80]; .local .b8 odd[3]; .reg .b64 %y<2>; .reg .b32 %x<3>; .reg .pred p; mov.u64 %y0, a; cvt.u32.u64 r, %y0; and.b32 r, r, 63; st.local.u8 [odd], n; setp.eq.u32 p, n, 0; @p ret; sub.u32 %x0, n, 1; call (%x1), f, (%x0); or.b32 r, r, %x1; ld.local.u8 %x2, [odd]; setp.ne.u32 p, %x2, n; @p mov.u32 r, 99; ret; }`, body: `
+.local .b8 first; st.local.u8 [first], 3;
+call (%r3), f, (5);
+ld.local.u8 %r4, [first];
+st.global.v2.b32 [%d0], {%r3, %r4};`},
 		{name: "a function of another name", want: []uint32{9}, decls: `.func (.reg .b32 r) impl() { mov.u32 r, 9; ret; } .func (.reg .b32 r) other(); .alias other, impl;`, body: `
 call (%r3), other;
 st.global.b32 [%d0], %r3;`},

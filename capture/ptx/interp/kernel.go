@@ -53,6 +53,7 @@ type function struct {
 	index       int // in Kernel.targets
 	start       int32
 	frame       int64 // bytes
+	align       int64 // of the frame
 	vars        map[*ptx.Variable]int64
 	regs, preds [2]int32 // its registers: from, to
 	calls       []*function

@@ -23,7 +23,8 @@ const (
 
 	// In a window, and as an address of the space itself.
 	sharedBase = 0x400     // the first KiB belongs to the system, as on sm_90
-	localBase  = 0x100     // so that no variable is at 0
+	localBase  = 0x100     // so that no variable is at 0; a multiple of what frames are aligned to
+	leastAlign = 16        // of a frame
 	rankShift  = 24        // a shared::cluster address: 1 + rank of the CTA above this bit
 	maxLocal   = 512 << 10 // bytes of local memory of a thread (CUDA C++ Programming Guide, "Technical Specifications")
 )

@@ -32,6 +32,7 @@ func (c *compiler) local(v *ptx.Variable) {
 	}
 	c.fn.vars[v] = at
 	c.fn.frame = at + size
+	c.fn.align = min(max(c.fn.align, int64(v.Alignment())), localBase)
 }
 
 // dynamic reports whether a variable is the dynamic shared memory. It begins

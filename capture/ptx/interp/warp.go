@@ -52,7 +52,7 @@ func newWarp(b *block, index int) *warp {
 	x := &warp{block: b, index: index, regs: make([]column, b.k.regs), preds: make([]uint32, b.k.preds)}
 	for i := range x.pc {
 		x.pc[i] = b.k.entry.start
-		x.top[i] = uint32(alignUp(b.k.entry.frame, 16))
+		x.top[i] = uint32(alignUp(b.k.entry.frame, leastAlign))
 	}
 	for _, s := range b.k.specials {
 		for lane := range 32 {
