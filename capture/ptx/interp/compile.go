@@ -100,7 +100,7 @@ func (c *compiler) function(f *ptx.Function) *function {
 	fn := c.fns[f]
 	if fn == nil {
 		fn = &function{
-			f: f, index: len(c.k.targets), vars: make(map[*ptx.Variable]int64), slots: make(map[int]int32), formals: make(map[*ptx.Variable]int32),
+			f: f, index: len(c.k.targets), align: leastAlign, vars: make(map[*ptx.Variable]int64), slots: make(map[int]int32), formals: make(map[*ptx.Variable]int32),
 		}
 		c.fns[f] = fn
 		c.k.targets = append(c.k.targets, fn)
