@@ -3,7 +3,6 @@ package capture
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -264,7 +263,7 @@ func TestMutants(t *testing.T) {
 		all.alive, all.caught, all.named, all.quiet = all.alive+s.alive, all.caught+s.caught, all.named+s.named, all.quiet+s.quiet
 		t.Logf("%-18s %3d mutants, %3d caught (%d in a run that went well), %3d named", kind, s.alive, s.caught, s.quiet, s.named)
 	}
-	t.Log(fmt.Sprintf("%-18s %3d mutants, %3d caught (%d in a run that went well), %3d named", "all", all.alive, all.caught, all.quiet, all.named))
+	t.Logf("%-18s %3d mutants, %3d caught (%d in a run that went well), %3d named", "all", all.alive, all.caught, all.quiet, all.named)
 	if all.alive < 100 {
 		t.Errorf("only %d mutants", all.alive)
 	}

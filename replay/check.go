@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"btrace/replay/explore"
 	"btrace/replay/rules"
 	"btrace/trace"
 )
@@ -119,6 +120,7 @@ type run struct {
 	warps     uint32           // of a CTA
 	masks     []uint32         // lanes of each warp
 	functions map[mbarKey]bool // mbarriers with a completion function
+	classes   *explore.Classes // of lanes that do everything together
 	workers   []*worker
 	found     findings // of the launch as a whole
 
@@ -251,6 +253,29 @@ func (r *run) survey(ctx context.Context) error {
 		r.layout.whole = true
 		break
 	}
+	if r.follows() {
+		return r.classify(ctx)
+	}
+	return nil
+}
+
+// classify finds out which lanes do everything together. It reads all of the
+// launch, but looks at no more than who did what.
+func (r *run) classify(ctx context.Context) error {
+	r.classes = new(explore.Classes)
+	id := r.launch.ID
+	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id}) {
+		if err != nil {
+			return err
+		}
+		for i, w := range b.Warp {
+			if w < r.warps {
+				if lanes := b.Ops[b.Op[i]].Lanes & r.masks[w]; lanes != r.masks[w] && lanes != 0 {
+					r.classes.Add(w, lanes)
+				}
+			}
+		}
+	}
 	return nil
 }
 
@@ -335,6 +360,7 @@ func (w *worker) newScope(index uint32) *scope {
 		s.watch = w.sketch.pic
 	}
 	if w.r.follows() {
+		s.classes = w.r.classes
 		s.order = newFollower(s)
 	}
 	w.scopes[index] = s

@@ -31,7 +31,7 @@ func newFollower(s *scope) *follower {
 		s: s, named: make(map[namedKey]*explore.Barrier),
 		exits: make(map[uint32]*explore.Exits),
 	}
-	f.Order = explore.NewOrder(f.hazard)
+	f.Order = explore.NewOrder(s.threads, s.classes, f.hazard)
 	return f
 }
 
@@ -67,6 +67,7 @@ func (f *follower) arrival(w *warp, r *row, id uint32) {
 	b := f.named[k]
 	if b == nil {
 		b = f.NewBarrier(BarrierRef{CTA: k.cta, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}})
+		f.exitsOf(k.cta).Holds(b)
 		f.named[k] = b
 	}
 	e := f.event(w, r)
@@ -81,11 +82,7 @@ func (f *follower) namedEnded(c *cta) {
 	for id := range uint32(barrier.NumNamed) {
 		b := f.named[namedKey{c.id, id}]
 		for b != nil && b.Phase() < c.named.Bars[id].Phase {
-			var exits *explore.Exits
-			if c.bars[id].implicit {
-				exits = f.exits[c.id]
-			}
-			f.Complete(b, exits)
+			f.Complete(b, c.bars[id].implicit)
 		}
 	}
 }
@@ -107,7 +104,7 @@ func (f *follower) namedAt(w *warp, id uint32) *explore.Barrier {
 
 func (f *follower) mbar(mb *mbar) *explore.Barrier {
 	if mb.order == nil {
-		mb.order = f.NewBarrier(mb.ref)
+		mb.order = f.NewMbarrier(mb.ref, mb.ref.CTA)
 	}
 	return mb.order
 }
@@ -124,7 +121,7 @@ func (f *follower) initialised(w *warp, r *row, mb *mbar) {
 func (f *follower) invalidated(w *warp, r *row, mb *mbar) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Use(f.mbar(mb), &e)
+		f.Inval(f.mbar(mb), &e)
 	}
 }
 
@@ -172,10 +169,14 @@ func (f *follower) transfers(w *warp, r *row, mb *mbar) {
 		if !r.op.NoInc {
 			f.Announce(b, &e)
 		}
-		f.Arrive(b, &e, true)
+		if r.op.NoInc {
+			f.Arrive(b, &e, true)
+		} else {
+			f.Copy(b, &e, true)
+		}
 		return
 	}
-	f.Arrive(b, &e, releases(r.op))
+	f.Copy(b, &e, releases(r.op))
 	f.bytes(b, &e, -1)
 }
 
@@ -185,7 +186,7 @@ func (f *follower) mbarEnded(mb *mbar) {
 		return
 	}
 	for b := mb.order; b != nil && b.Phase() < mb.m.Phase; {
-		f.Complete(b, nil)
+		f.Complete(b, false)
 	}
 }
 
@@ -214,6 +215,7 @@ func (f *follower) runs(w *warp, r *row, mb *mbar) {
 func (f *follower) collective(c *collective) *explore.Barrier {
 	if c.order == nil {
 		c.order = f.NewBarrier(c.ref)
+		f.gone.Holds(c.order)
 	}
 	return c.order
 }
@@ -244,11 +246,7 @@ func (f *follower) collectiveEnded(c *collective) {
 		return
 	}
 	for b := c.order; b != nil && b.Phase() < c.m.Phase; {
-		var exits *explore.Exits
-		if c.exitLowers {
-			exits = &f.gone
-		}
-		f.Complete(b, exits)
+		f.Complete(b, c.exitLowers)
 	}
 }
 
@@ -257,13 +255,27 @@ func (f *follower) exit(w *warp, r *row) {
 	if !f.follows() {
 		return
 	}
-	x := f.exits[w.cta.id]
+	e := f.event(w, r)
+	x := f.exitsOf(w.cta.id)
+	f.Exit(&e, x, &f.gone)
+	if w.cta.live > popcount(r.lanes&w.live) {
+		return
+	}
+	for _, mb := range w.cta.mbars {
+		if mb.order != nil {
+			f.Gone(mb.order, x)
+		}
+	}
+}
+
+// exitsOf is the exits of a CTA.
+func (f *follower) exitsOf(cta uint32) *explore.Exits {
+	x := f.exits[cta]
 	if x == nil {
 		x = new(explore.Exits)
-		f.exits[w.cta.id] = x
+		f.exits[cta] = x
 	}
-	e := f.event(w, r)
-	f.Exit(&e, x, &f.gone)
+	return x
 }
 
 func (f *follower) meets(w *warp, r *row) {
@@ -315,6 +327,12 @@ func (f *follower) hazard(h explore.Hazard) {
 		if e.Op.Kind == trace.KindMbarInit {
 			x.Message = fmt.Sprintf("%s initialises %s again, and nothing orders that after its last use", name, ref.Barrier)
 		}
+		if e.Op.Kind == trace.KindMbarInval {
+			x.Message = fmt.Sprintf("%s ends the life of %s, and nothing orders that after its last use", name, ref.Barrier)
+		}
+	case explore.Exit:
+		x.Message = fmt.Sprintf("%s does %s on %s, and nothing orders that before the exit of CTA %d: in another schedule the barrier is gone by then",
+			name, does, ref.Barrier, ref.CTA)
 	case explore.Tx:
 		x.Message = fmt.Sprintf("the bytes that %s announces or moves for phase %d of %s (%s) do not have to be there when it ends: in another schedule they count in the next",
 			name, h.Phase, ref.Barrier, does)
@@ -328,7 +346,7 @@ func hazardRule(k explore.Kind) barrier.Rule {
 		return rules.HazardRecycle
 	case explore.Lap:
 		return rules.HazardLap
-	case explore.Init:
+	case explore.Init, explore.Exit:
 		return rules.HazardInit
 	}
 	return rules.HazardTx

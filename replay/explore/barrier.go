@@ -4,12 +4,23 @@ package explore
 type Barrier struct {
 	Ref any // the caller's name for it
 
-	id    int
-	life  uint32 // initialisations; 0 for a barrier that needs none
-	phase uint64 // that is under way
+	id     int
+	owner  uint32       // CTA that an mbarrier is in
+	remote []obligation // latest operations from other CTAs
+	life   uint32       // initialisations; 0 for a barrier that needs none
+	phase  uint64       // that is under way
 	// current is what the arrivals of the phase under way know, together; last
 	// is that of the phase before, when it ended.
 	current, last knowledge
+	// arrived is, by agent, what the arrivals of the phase under way know to
+	// have happened: without the copies, which the phase waits for only if
+	// their bytes are announced.
+	arrived []uint32
+	// Of a barrier whose phases wait for those who have not exited: who has
+	// arrived in the phase under way, and what those knew who exited, before
+	// it or instead of arriving in it, and after they had.
+	here       []bool
+	gone, next knowledge
 	// laps is, for the end of the phase under way and of the one after it, the
 	// waits that have to come before.
 	laps [2][]obligation
@@ -37,19 +48,20 @@ func (o *Order) NewBarrier(ref any) *Barrier {
 	return &Barrier{Ref: ref, id: o.barriers - 1}
 }
 
+// NewMbarrier makes one that lies in a CTA.
+func (o *Order) NewMbarrier(ref any, owner uint32) *Barrier {
+	b := o.NewBarrier(ref)
+	b.owner = owner
+	return b
+}
+
 // Init is the initialisation of an mbarrier. If there was one before it has to
 // come after all that was done with that.
 func (o *Order) Init(b *Barrier, e *Event) {
-	o.each(e, func(a *agent) {
-		for i, step := range b.uses {
-			if i != a.id && step > at(a.seen, i) {
-				o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
-				break
-			}
-		}
-	})
+	o.each(e, func(a *agent) { o.last(b, a, e) })
 	b.life++
 	b.phase = 0
+	b.arrived = b.arrived[:0]
 	b.current.reset()
 	b.last.reset()
 	b.laps[0], b.laps[1], b.announced = b.laps[0][:0], b.laps[1][:0], b.announced[:0]
@@ -62,12 +74,26 @@ func (o *Order) Init(b *Barrier, e *Event) {
 	})
 }
 
+// last reports an operation that has to come after all others on the object,
+// and is not ordered after them.
+func (o *Order) last(b *Barrier, a *agent, e *Event) {
+	for i, step := range b.uses {
+		if i != a.id && step > at(a.seen, i) {
+			o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
+			return
+		}
+	}
+}
+
 func (b *Barrier) use(a *agent) { b.uses = raise(b.uses, a.id, a.now()) }
 
 // knows is how many phases the agent knows to be complete. A use that is not
 // ordered after the initialisation is reported.
 func (o *Order) knows(b *Barrier, a *agent, e *Event) (complete uint64) {
 	defer b.use(a)
+	if b.life > 0 && e.CTA != b.owner {
+		b.remote = latest(b.remote, a, e)
+	}
 	k := at(a.done, b.id)
 	if k.life() < b.life {
 		o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
@@ -96,6 +122,16 @@ func (o *Order) Arrive(b *Barrier, e *Event, release bool) {
 	o.each(e, func(a *agent) {
 		o.inPhase(b, a, e)
 		b.current.join(&a.knowledge, release)
+		b.arrived = joined(b.arrived, a.seen)
+	})
+}
+
+// Copy is asynchronous work that lanes begin and that the phase under way
+// waits for, as long as it is accounted for.
+func (o *Order) Copy(b *Barrier, e *Event, release bool) {
+	o.each(e, func(a *agent) {
+		o.inPhase(b, a, e)
+		b.current.join(&a.knowledge, release)
 	})
 }
 
@@ -104,6 +140,12 @@ func (o *Order) Arrive(b *Barrier, e *Event, release bool) {
 // what they do together.
 func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
 	o.Arrive(b, e, release)
+	o.all(e, func(a *agent) {
+		for len(b.here) <= a.id {
+			b.here = append(b.here, false)
+		}
+		b.here[a.id] = true
+	})
 	k := warpKey{e.CTA, e.Warp}
 	if live&^e.Lanes == 0 && b.halves[k] == nil {
 		if w := o.by(e); len(w.agents) > 1 {
@@ -150,9 +192,12 @@ func (o *Order) Announce(b *Barrier, e *Event) {
 	})
 }
 
-// Use is lanes that do something else with an mbarrier: end its life.
-func (o *Order) Use(b *Barrier, e *Event) {
-	o.each(e, func(a *agent) { o.knows(b, a, e) })
+// Inval is lanes that end an mbarrier's life.
+func (o *Order) Inval(b *Barrier, e *Event) {
+	o.each(e, func(a *agent) {
+		o.last(b, a, e)
+		o.knows(b, a, e)
+	})
 }
 
 // Function is lanes that run the barrier's completion function: all that have
@@ -218,15 +263,19 @@ func (o *Order) due(b *Barrier, a *agent, e *Event, phase uint64) {
 	case phase < b.phase: // it has ended
 		o.Report(Hazard{Kind: Lap, Barrier: b, Phase: phase, Event: *e})
 	case phase-b.phase < 2:
-		list := &b.laps[phase&1]
-		for i := range *list {
-			if x := &(*list)[i]; x.agent == a.id {
-				x.step, x.event = a.now(), *e
-				return
-			}
-		}
-		*list = append(*list, obligation{a.id, a.now(), *e})
+		b.laps[phase&1] = latest(b.laps[phase&1], a, e)
 	}
+}
+
+// latest puts the agent's latest operation in the place of an earlier one.
+func latest(list []obligation, a *agent, e *Event) []obligation {
+	for i := range list {
+		if x := &list[i]; x.agent == a.id {
+			x.step, x.event = a.now(), *e
+			return list
+		}
+	}
+	return append(list, obligation{a.id, a.now(), *e})
 }
 
 // Leave is lanes that come out of a barrier which lets nobody go before the
@@ -243,20 +292,23 @@ func (o *Order) Leave(b *Barrier, e *Event, phase uint64, acquire bool) {
 	})
 }
 
-// Complete is the end of the phase under way. If it waited for those who have
-// exited, or would have had to, exits is what they knew; else it is nil.
-func (o *Order) Complete(b *Barrier, exits *Exits) {
+// Complete is the end of the phase under way. all is true if it waited for
+// those who have not exited.
+func (o *Order) Complete(b *Barrier, all bool) {
 	c := &b.current
-	if exits != nil {
-		c.join(&exits.knowledge, true)
+	if all {
+		c.join(&b.gone, true)
 	}
+	b.gone.join(&b.next, true)
+	b.next.reset()
+	clear(b.here)
 	for _, x := range b.laps[b.phase&1] {
 		if at(c.seen, x.agent) < x.step {
 			o.Report(Hazard{Kind: Lap, Barrier: b, Phase: b.phase, Event: x.event})
 		}
 	}
 	for _, x := range b.announced {
-		if at(c.seen, x.agent) < x.step {
+		if at(b.arrived, x.agent) < x.step {
 			o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: x.event})
 		}
 	}
@@ -264,6 +316,7 @@ func (o *Order) Complete(b *Barrier, exits *Exits) {
 		o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: b.moved})
 	}
 	b.balance, b.unknown = 0, false
+	b.arrived = b.arrived[:0]
 	b.laps[b.phase&1], b.announced = b.laps[b.phase&1][:0], b.announced[:0]
 	b.current, b.last = b.last, b.current
 	b.current.reset()
@@ -273,16 +326,41 @@ func (o *Order) Complete(b *Barrier, exits *Exits) {
 // Phase is the phase under way.
 func (b *Barrier) Phase() uint64 { return b.phase }
 
-// Exits is what the lanes of a CTA, or of a cluster, knew that have exited.
+// Exits is the exits of the lanes of a CTA, or of a cluster.
 type Exits struct {
-	knowledge
+	knowledge            // what they knew
+	barriers  []*Barrier // whose phases wait for those who have not exited
 }
 
-// Exit is lanes that exit.
+// Holds says that phases of a barrier wait for the lanes that have not exited.
+func (x *Exits) Holds(b *Barrier) {
+	x.barriers = append(x.barriers, b)
+	b.gone.join(&x.knowledge, true)
+}
+
+// Exit is lanes that exit. A phase that they have arrived in does not wait for
+// their exit as well.
 func (o *Order) Exit(e *Event, of ...*Exits) {
 	o.each(e, func(a *agent) {
 		for _, x := range of {
 			x.join(&a.knowledge, true)
+			for _, b := range x.barriers {
+				if a.id < len(b.here) && b.here[a.id] {
+					b.next.join(&a.knowledge, true)
+				} else {
+					b.gone.join(&a.knowledge, true)
+				}
+			}
 		}
 	})
+}
+
+// Gone is told that all lanes of the CTA have exited that an mbarrier is in:
+// what others do with it has to come before.
+func (o *Order) Gone(b *Barrier, x *Exits) {
+	for _, u := range b.remote {
+		if at(x.seen, u.agent) < u.step {
+			o.Report(Hazard{Kind: Exit, Barrier: b, Phase: b.phase, Event: u.event})
+		}
+	}
 }

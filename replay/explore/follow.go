@@ -13,11 +13,15 @@ type follower struct {
 	colls map[collKey]*Barrier
 	exits []*Exits // by CTA
 	gone  *Exits   // of the cluster
+	live  []int    // strands of the CTAs that have not exited
 }
 
 // Follow makes an Order follow the machine, which has to be at its beginning.
 func (m *Machine) Follow(o *Order) {
-	f := &follower{Order: o, mbars: make(map[mbarKey]*Barrier), colls: make(map[collKey]*Barrier), gone: new(Exits)}
+	f := &follower{Order: o, live: make([]int, len(m.ctas)), mbars: make(map[mbarKey]*Barrier), colls: make(map[collKey]*Barrier), gone: new(Exits)}
+	for i := range m.p.Strands {
+		f.live[m.p.Strands[i].CTA]++
+	}
 	for range m.ctas {
 		f.named = append(f.named, make(map[uint32]*Barrier))
 		f.exits = append(f.exits, new(Exits))
@@ -38,6 +42,7 @@ func (f *follower) bar(m *Machine, i int, op *trace.Op, id uint32) {
 	b := f.named[e.CTA][id]
 	if b == nil {
 		b = f.NewBarrier(id)
+		f.exits[e.CTA].Holds(b)
 		f.named[e.CTA][id] = b
 	}
 	f.ArriveWarp(b, e, m.ctas[e.CTA].named.Live[e.Warp], true)
@@ -47,14 +52,7 @@ func (f *follower) namedEnded(m *Machine, cta, id uint32) {
 	if f == nil {
 		return
 	}
-	// An explicit count does not wait for those who exit; whether this was
-	// one is not kept, but lanes that have exited are ordered before nothing
-	// that others could get wrong by it.
-	var exits *Exits
-	if f.implicit(m, cta, id) {
-		exits = f.exits[cta]
-	}
-	f.Complete(f.named[cta][id], exits)
+	f.Complete(f.named[cta][id], f.implicit(m, cta, id))
 }
 
 // implicit reports whether the operations on a named barrier have no count.
@@ -80,6 +78,7 @@ func (f *follower) joins(m *Machine, i int, op *trace.Op, c *collective) {
 	b := f.colls[c.collKey]
 	if b == nil {
 		b = f.NewBarrier(c.collKey)
+		f.gone.Holds(b)
 		f.colls[c.collKey] = b
 	}
 	if c.Kind == barrier.Cluster {
@@ -93,11 +92,7 @@ func (f *follower) collectiveEnded(c *collective) {
 	if f == nil {
 		return
 	}
-	var exits *Exits
-	if c.exitLowers {
-		exits = f.gone
-	}
-	f.Complete(f.colls[c.collKey], exits)
+	f.Complete(f.colls[c.collKey], c.exitLowers)
 }
 
 func (f *follower) function(m *Machine, i int, op *trace.Op, key mbarKey) {
@@ -136,9 +131,17 @@ func (f *follower) left(m *Machine, i int, op *trace.Op, phase uint64) {
 }
 
 func (f *follower) exit(m *Machine, i int) {
-	if f != nil {
-		e := m.event(i, nil)
-		f.Exit(e, f.exits[e.CTA], f.gone)
+	if f == nil {
+		return
+	}
+	e := m.event(i, nil)
+	f.Exit(e, f.exits[e.CTA], f.gone)
+	if f.live[e.CTA]--; f.live[e.CTA] == 0 {
+		for k, b := range f.mbars {
+			if k.cta == e.CTA {
+				f.Gone(b, f.exits[e.CTA])
+			}
+		}
 	}
 }
 
@@ -150,7 +153,7 @@ func (f *follower) mbarrier(m *Machine, i int, op *trace.Op, key mbarKey) {
 	e := m.event(i, op)
 	b := f.mbars[key]
 	if b == nil {
-		b = f.NewBarrier(key)
+		b = f.NewMbarrier(key, key.cta)
 		f.mbars[key] = b
 	}
 	switch op.Kind {
@@ -168,9 +171,15 @@ func (f *follower) mbarrier(m *Machine, i int, op *trace.Op, key mbarKey) {
 		if !op.NoInc {
 			f.Announce(b, e)
 		}
-		f.Arrive(b, e, true)
+		if op.NoInc {
+			f.Arrive(b, e, true)
+		} else {
+			f.Copy(b, e, true)
+		}
 	case trace.KindMbarInval:
-		f.Use(b, e)
+		f.Inval(b, e)
+	case trace.KindMbarCopy, trace.KindMbarCompleteTx:
+		f.Copy(b, e, op.Sem != trace.SemRelaxed)
 	default:
 		f.Arrive(b, e, op.Sem != trace.SemRelaxed)
 	}
@@ -197,6 +206,15 @@ func (f *follower) ended(m *Machine, key mbarKey, before uint64) {
 		return
 	}
 	for b := f.mbars[key]; b != nil && before < m.ctas[key.cta].mbars[key.addr].Phase; before++ {
-		f.Complete(b, nil)
+		f.Complete(b, false)
 	}
+}
+
+// Classes is which lanes do everything together: the strands.
+func (p *Program) Classes() *Classes {
+	c := new(Classes)
+	for i := range p.Strands {
+		c.Add(p.Strands[i].Warp, p.Strands[i].Lanes)
+	}
+	return c
 }

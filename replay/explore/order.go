@@ -27,6 +27,9 @@ const (
 	// Init: a use that is not ordered after the initialisation, or an
 	// initialisation that is not ordered after the last use of what was there.
 	Init
+	// Exit: a use from another CTA that is not ordered before the exit of the
+	// CTA that the object is in.
+	Exit
 	// Tx: an announcement of bytes that is not ordered before an arrival of
 	// its phase. In another schedule the phase may end without it.
 	Tx
@@ -46,6 +49,8 @@ type Order struct {
 	// Report is told of hazards, every one as often as it occurs.
 	Report func(h Hazard)
 
+	threads  int
+	classes  *Classes
 	agents   int
 	warps    map[warpKey]*Warp
 	barriers int
@@ -56,6 +61,9 @@ type Order struct {
 	// Polled is true once a test failed: what the program did then may depend
 	// on when it asked.
 	Polled bool
+	// Parted is true if lanes did something that a class of theirs did not all
+	// do: nothing that was said then holds.
+	Parted bool
 }
 
 type warpKey struct{ cta, warp uint32 }
@@ -81,9 +89,10 @@ type meeting struct {
 	knowledge
 }
 
-// NewOrder makes one for lanes that have just begun.
-func NewOrder(report func(Hazard)) *Order {
-	return &Order{Report: report, warps: make(map[warpKey]*Warp)}
+// NewOrder makes one for lanes that have just begun, of which these do
+// everything together; threads is how many a CTA has.
+func NewOrder(threads int, classes *Classes, report func(Hazard)) *Order {
+	return &Order{Report: report, threads: threads, classes: classes, warps: make(map[warpKey]*Warp)}
 }
 
 // by is the warp of an event.
@@ -100,41 +109,29 @@ func (o *Order) Warp(cta, warp uint32) *Warp {
 	w := o.warps[k]
 	if w == nil {
 		w = &Warp{meets: make(map[uint32][]*meeting)}
+		live := ^uint32(0)
+		if n := o.threads - 32*int(warp); n < 32 {
+			live = 1<<max(n, 0) - 1
+		}
+		for _, lanes := range o.classes.of(warp) {
+			if lanes &= live; lanes != 0 {
+				w.agents = append(w.agents, &agent{id: o.agents, lanes: lanes})
+				o.agents++
+			}
+		}
 		o.warps[k] = w
 	}
 	return w
 }
 
-// each calls f for the agents that the lanes of an event are. Agents of which
-// only some lanes take part are two from now on; what was known of them is
-// known of both.
+// each calls f for the agents that the lanes of an event are.
 func (o *Order) each(e *Event, f func(a *agent)) {
-	w := o.by(e)
-	left := e.Lanes
-	for i := 0; i < len(w.agents) && left != 0; i++ {
-		a := w.agents[i]
-		both := a.lanes & left
-		if both == 0 {
-			continue
+	for _, a := range o.by(e).agents {
+		if a.lanes&e.Lanes != 0 {
+			o.Parted = o.Parted || a.lanes&^e.Lanes != 0
+			a.step()
+			f(a)
 		}
-		left &^= both
-		if rest := a.lanes &^ both; rest != 0 {
-			b := &agent{id: o.agents, lanes: both}
-			o.agents++
-			b.join(&a.knowledge, true)
-			a.lanes = rest
-			w.agents = append(w.agents, b)
-			a = b
-		}
-		a.step()
-		f(a)
-	}
-	if left != 0 {
-		a := &agent{id: o.agents, lanes: left}
-		o.agents++
-		w.agents = append(w.agents, a)
-		a.step()
-		f(a)
 	}
 }
 

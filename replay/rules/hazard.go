@@ -33,11 +33,12 @@ wait_parity(&full, phase & 1); consume(); arrive(&empty);`,
 		},
 		{
 			ID: HazardInit, Severity: Warning,
-			Title: "a barrier may be used before it is initialised",
-			Meaning: `Nothing orders the use of an mbarrier after its initialisation, or a new initialisation after the last use of the old object. ` +
-				`The recorded run was lucky: another thread may come first, and its arrival is lost.`,
+			Title: "a barrier may be used outside of its life",
+			Meaning: `Nothing orders the use of an mbarrier after its initialisation; or the end of its life, by mbarrier.inval, a new ` +
+				`initialisation or the exit of its CTA, after its last use. The recorded run was lucky: in another the object is not there when ` +
+				`it is used. An order that only an atomic or a flag in memory makes is not recorded.`,
 			Source: []Section{ptxSync("mbarrier.init"), guide("Initialization, Expected Arrival Count, and Participation")},
-			Hint:   "synchronise all users with the thread that initialises: __syncthreads(), or cluster.sync() for other CTAs",
+			Hint:   "synchronise all users after the initialisation, and before the end: __syncthreads(), or cluster.sync() for other CTAs",
 			Example: `// bad
 if (threadIdx.x == 0) init(&bar, n);
 arrive(&bar);
