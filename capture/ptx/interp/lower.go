@@ -125,10 +125,13 @@ func (l *lowering) nothing() error {
 // lastType is the last type among the modifiers.
 func (l *lowering) lastType() (arith.Type, error) {
 	for _, m := range slices.Backward(l.i.Mods) {
-		if t, ok := arith.ParseType(m); ok {
+		t, ok := arith.ParseType(m)
+		switch {
+		case t == arith.Pred:
+			return 0, errors.New("it takes no predicates")
+		case ok:
 			return t, nil
-		}
-		if m == "b128" {
+		case m == "b128":
 			return 0, errors.New("128-bit registers are not supported: use two of 64 bits")
 		}
 	}

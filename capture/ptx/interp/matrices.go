@@ -194,11 +194,14 @@ func (l *lowering) tile(n int, t matrix.Tile, writes bool) (func(x *warp, in *in
 }
 
 // rows is the rows of a matrix in shared memory, at the addresses of the
-// first n lanes.
-func (x *warp) rows(in *inst, n int, writes bool) [][]byte {
+// first n lanes. A lane that is not there has no address: what its row holds
+// is not defined, and here it is zeros.
+func (x *warp) rows(in *inst, m uint32, n int, writes bool) [][]byte {
 	rows := make([][]byte, n)
 	for i := range rows {
-		if rows[i] = x.reach(in, i, in.mem.space, x.address(&in.mem, i), 16, writes); rows[i] == nil {
+		if m>>i&1 == 0 {
+			rows[i] = make([]byte, matrix.RowBytes)
+		} else if rows[i] = x.reach(in, i, in.mem.space, x.address(&in.mem, i), matrix.RowBytes, writes); rows[i] == nil {
 			return nil
 		}
 	}
@@ -219,7 +222,7 @@ func (l *lowering) loadMatrix() error {
 	}
 	l.in.mem = l.address(l.operand(1), l.spaceOf())
 	l.meetAll(func(x *warp, in *inst, m uint32) {
-		rows := x.rows(in, ld.Rows(), false)
+		rows := x.rows(in, m, ld.Rows(), false)
 		if rows == nil {
 			return
 		}
@@ -241,8 +244,8 @@ func (l *lowering) storeMatrix() error {
 		return err
 	}
 	l.in.mem = l.address(l.operand(0), l.spaceOf())
-	l.meetAll(func(x *warp, in *inst, _ uint32) {
-		if rows := x.rows(in, st.Rows(), true); rows != nil {
+	l.meetAll(func(x *warp, in *inst, m uint32) {
+		if rows := x.rows(in, m, st.Rows(), true); rows != nil {
 			st.Store(rows, x.columns(from))
 		}
 	})

@@ -44,6 +44,7 @@ func TestRefusals(t *testing.T) {
 		{"cp.async.wait_group %r3;", "9:1: cp.async.wait_group: it takes a constant number of groups"},
 
 		// 128 bits, vectors.
+		{"ld.global.pred %p0, [%d0];", "9:1: ld.global.pred: it takes no predicates"},
 		{"ld.global.b128 %r3, [%d0];", "9:1: ld.global.b128: 128-bit registers are not supported: use two of 64 bits"},
 		{"mov.b128 %r3, {%d0, %d1};", "9:1: mov.b128: 128-bit registers are not supported: use two of 64 bits"},
 		{"atom.global.exch.b128 %r3, [%d0], %r4;", "9:1: atom.global.exch.b128: 128-bit registers are not supported: use two of 64 bits"},
