@@ -90,7 +90,7 @@ func (b *Barrier) use(a *agent) { b.uses = raise(b.uses, a.id, a.now()) }
 // knows is how many phases the agent knows to be complete. A use that is not
 // ordered after the initialisation is reported.
 func (o *Order) knows(b *Barrier, a *agent, e *Event) (complete uint64) {
-	defer b.use(a)
+	b.use(a)
 	if b.life > 0 && e.CTA != b.owner {
 		b.remote = latest(b.remote, a, e)
 	}
@@ -122,7 +122,9 @@ func (o *Order) Arrive(b *Barrier, e *Event, release bool) {
 	o.each(e, func(a *agent) {
 		o.inPhase(b, a, e)
 		b.current.join(&a.knowledge, release)
-		b.arrived = joined(b.arrived, a.seen)
+		if len(b.announced) > 0 { // nobody knows of what comes later
+			b.arrived = joined(b.arrived, a.seen)
+		}
 	})
 }
 
