@@ -86,8 +86,12 @@ func (m *model) siteText(l replay.Location) string {
 		}
 		s += strconv.FormatUint(uint64(l.Line), 10)
 	}
-	if l.PC != 0 {
+	switch {
+	case l.PC == 0:
+	case m.current().Recorder != "ptx":
 		s = strings.TrimSpace(fmt.Sprintf("%s pc 0x%x", s, l.PC))
+	case l.File != "" && l.File != m.current().Program: // beside the line of the source that it was made of
+		s = strings.TrimSpace(fmt.Sprintf("%s ptx:%d", s, l.PC))
 	}
 	return s
 }
