@@ -97,7 +97,7 @@ func (x *warp) take(a *access, lane int, b []byte) {
 
 // loadShared4 is ld.shared.u32 and the like.
 func loadShared4(x *warp, in *inst, m uint32) {
-	d, base, offset, mem := &x.regs[in.mem.regs[0]], x.val(in.mem.base), in.mem.offset-sharedBase, x.shared
+	d, base, offset, mem := &x.regs[in.mem.regs[0]], x.val(in.mem.base), in.mem.offset-x.sharedAt, x.shared
 	for k := m; k != 0; k &= k - 1 {
 		i := bits.TrailingZeros32(k) & 31
 		at := base[i] + offset
@@ -111,7 +111,7 @@ func loadShared4(x *warp, in *inst, m uint32) {
 
 // storeShared4 is st.shared.u32 and the like.
 func storeShared4(x *warp, in *inst, m uint32) {
-	v, base, offset, mem := x.val(in.mem.regs[0]), x.val(in.mem.base), in.mem.offset-sharedBase, x.shared
+	v, base, offset, mem := x.val(in.mem.regs[0]), x.val(in.mem.base), in.mem.offset-x.sharedAt, x.shared
 	for k := m; k != 0; k &= k - 1 {
 		i := bits.TrailingZeros32(k) & 31
 		at := base[i] + offset

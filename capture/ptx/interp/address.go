@@ -49,19 +49,21 @@ func (l *lowering) address(o ptx.Operand, sp space) access {
 // space takes the variable's.
 func (l *lowering) inVariable(a *access, v *ptx.Variable, offset uint64) {
 	offset += a.offset
+	sp := shared
 	if dynamic(v) {
 		a.base, a.offset = l.dynamicAddress(v, offset), 0
-		if a.space == generic {
-			a.space = shared
+	} else {
+		var at uint64
+		sp, at = l.place(v)
+		a.base, a.offset, a.frame = l.constant(0), offset+at, sp == local
+		if sp == shared {
+			a.base = l.sharedAddress(0)
 		}
-		return
 	}
-	sp, at := l.place(v)
-	a.base, a.offset, a.frame = l.constant(0), offset+at, sp == local
 	switch {
 	case a.space == generic, a.space == param && sp == local:
 		a.space = sp
-	case a.space != sp && !(a.space == global && sp == constant):
+	case a.space != sp && !(a.space == global && sp == constant) && !(a.space == cluster && sp == shared):
 		l.bad("%s is in .%s memory", v.Name, sp)
 	}
 }
@@ -72,7 +74,9 @@ func (l *lowering) spaceOf() space {
 		switch m {
 		case "global":
 			return global
-		case "shared", "shared::cta", "shared::cluster":
+		case "shared::cluster":
+			return cluster
+		case "shared", "shared::cta":
 			return shared
 		case "local":
 			return local
@@ -155,8 +159,8 @@ func (x *warp) find(lane int, sp space, addr, n uint64, writes bool) (b []byte, 
 	}
 	addr &= sp.width()
 	switch sp {
-	case shared:
-		rank, addr := x.sharedPlace(addr)
+	case shared, cluster:
+		rank, addr := x.sharedPlace(sp, addr)
 		if rank >= x.block.at.Size {
 			return nil, fmt.Sprintf("there is no CTA of rank %d in the cluster", rank)
 		}
@@ -207,11 +211,12 @@ func part(b []byte, at, n uint64) []byte {
 }
 
 // sharedPlace is where in shared memory an address is: the rank of the CTA,
-// and the address in its own memory.
-func (x *warp) sharedPlace(addr uint64) (rank int, own uint64) {
-	addr &= windowSize - 1
-	if r := addr >> rankShift; r > 0 {
-		return int(r - 1), addr & (1<<rankShift - 1)
+// and the address there without it. A CTA need not say its own rank where it
+// can only mean itself.
+func (x *warp) sharedPlace(sp space, addr uint64) (rank int, own uint64) {
+	rank, own = int(addr&(windowSize-1)>>rankShift), addr&(1<<rankShift-1)
+	if rank == 0 && sp == shared {
+		rank = x.block.at.Rank
 	}
-	return x.block.at.Rank, addr
+	return rank, own
 }

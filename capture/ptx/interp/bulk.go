@@ -62,7 +62,7 @@ func (l *lowering) bulkCopy() error {
 	if err := l.want(n, n+1); err != nil { // the last is a cache policy
 		return err
 	}
-	a := l.array(shared, source)
+	a := l.array(l.target(), source)
 	ranks := l.multicast(4)
 	l.transfer(l.operand(3), ranks, func(x *warp, in *inst, i int) *planned {
 		dst, src, ok := x.ranges(in, i, &a)
@@ -71,7 +71,7 @@ func (l *lowering) bulkCopy() error {
 		}
 		p := &planned{int64(len(src)), func(int) { copy(dst, src) }}
 		if ranks != nil {
-			_, at := x.sharedPlace(x.address(&a.to, i))
+			_, at := x.sharedPlace(a.to.space, x.address(&a.to, i))
 			p.move = func(rank int) { copy(x.handle.Peer(rank).(*block).shared[at-sharedBase:][:len(src)], src) }
 		}
 		return p
@@ -141,7 +141,7 @@ func (l *lowering) bulkReduce() error {
 		if err := l.want(4); err != nil {
 			return err
 		}
-		a := l.array(shared, shared)
+		a := l.array(l.target(), shared)
 		l.transfer(l.operand(3), nil, func(x *warp, in *inst, i int) *planned {
 			dst, src, ok := x.ranges(in, i, &a)
 			if !ok {

@@ -30,6 +30,7 @@ type compiler struct {
 	globals       map[*ptx.Variable]uint64
 	initialised   int              // of Kernel.globals
 	mem           *memory          // only its addresses
+	statics       map[uint64]int32 // constants with addresses in static shared memory
 	dynamics      map[uint64]int32 // constants with addresses in dynamic shared memory
 	staticGlobals int64            // bytes
 	tables        []branchTable
@@ -47,7 +48,7 @@ func Compile(m *ptx.Module, entry *ptx.Function) (*Kernel, error) {
 	c := &compiler{
 		m: m, k: k, fns: make(map[*ptx.Function]*function), consts: make(map[uint64]int32), special: make(map[string]int32),
 		paramAt: make(map[*ptx.Variable]int64), shared: make(map[*ptx.Variable]int64), globals: make(map[*ptx.Variable]uint64),
-		mem: newMemory(), noted: make(map[string]bool), dynamics: make(map[uint64]int32),
+		mem: newMemory(), noted: make(map[string]bool), statics: make(map[uint64]int32), dynamics: make(map[uint64]int32),
 	}
 	if m.AddressSize == 32 {
 		c.refuse(ptx.Pos{Line: 1, Col: 1}, "32-bit addresses (.address_size 32): compile with .address_size 64")

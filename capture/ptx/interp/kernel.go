@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"btrace/capture/emu"
 	"btrace/capture/ptx"
@@ -22,6 +23,7 @@ type Kernel struct {
 	entry    *function
 	code     []inst
 	consts   []column
+	ranked   []int32   // constants that are addresses in shared memory, in the CTA of rank 0
 	regs     int       // columns of registers
 	preds    int       // predicates
 	specials []special // registers that hold a special register
@@ -117,6 +119,20 @@ func mnemonic(i *ptx.Instruction) string {
 		s += "." + m
 	}
 	return s
+}
+
+// constsOf is the constants of the CTA of that rank.
+func (k *Kernel) constsOf(rank int) []column {
+	if rank == 0 || len(k.ranked) == 0 {
+		return k.consts
+	}
+	consts := slices.Clone(k.consts)
+	for _, i := range k.ranked {
+		for lane := range consts[^i] {
+			consts[^i][lane] |= uint64(rank) << rankShift
+		}
+	}
+	return consts
 }
 
 func baseName(file string) string { return path.Base(file) }

@@ -130,7 +130,10 @@ func (k *Kernel) Launch(ctx context.Context, cfg emu.Config, args []Arg, sink em
 	if err != nil {
 		return res, err
 	}
-	r := &run{k: k, cfg: cfg, mem: newMemory(), consts: k.consts}
+	r := &run{k: k, cfg: cfg, mem: newMemory()}
+	for rank := range int(cfg.Cluster.Size()) {
+		r.consts = append(r.consts, k.constsOf(rank))
+	}
 	for _, g := range k.globals {
 		data := make([]byte, g.size)
 		copy(data, g.init)

@@ -82,11 +82,11 @@ func (x *warp) mbarrierAt(in *inst, lane int, sp space, addr uint64, o *emu.Op) 
 	if sp == generic {
 		sp, addr = window(addr)
 	}
-	if sp != shared {
+	if !sp.isShared() {
 		x.wild(in, lane, trapIllegal, sp, addr, 8, "an mbarrier has to be in shared memory")
 		return false
 	}
-	rank, own := x.sharedPlace(addr)
+	rank, own := x.sharedPlace(sp, addr)
 	o.Owner, o.Addr = x.handle.CTAOf(rank), own
 	return true
 }

@@ -25,7 +25,7 @@ const (
 	sharedBase = 0x400     // the first KiB belongs to the system, as on sm_90
 	localBase  = 0x100     // so that no variable is at 0; a multiple of what frames are aligned to
 	leastAlign = 16        // of a frame
-	rankShift  = 24        // a shared::cluster address: 1 + rank of the CTA above this bit
+	rankShift  = 24        // the rank of the CTA in its cluster is above this bit, as on sm_90
 	maxLocal   = 512 << 10 // bytes of local memory of a thread (CUDA C++ Programming Guide, "Technical Specifications")
 )
 
@@ -35,21 +35,22 @@ type space uint8
 const (
 	generic space = iota
 	global
-	shared
+	shared  // of the own CTA
+	cluster // shared memory of the CTAs of the cluster
 	local
 	param // of the kernel
 	constant
 )
 
 func (s space) String() string {
-	return [...]string{"generic", "global", "shared", "local", "param", "const"}[s]
+	return [...]string{"generic", "global", "shared", "shared::cluster", "local", "param", "const"}[s]
 }
 
 // window is the space that a generic address is in, and where in it.
 func window(addr uint64) (space, uint64) {
 	switch addr &^ (windowSize - 1) {
 	case sharedWindow:
-		return shared, addr & (windowSize - 1)
+		return cluster, addr & (windowSize - 1)
 	case localWindow:
 		return local, addr & (windowSize - 1)
 	case paramWindow:
@@ -61,7 +62,7 @@ func window(addr uint64) (space, uint64) {
 // base is what turns an address of the space into a generic one.
 func (s space) base() uint64 {
 	switch s {
-	case shared:
+	case shared, cluster:
 		return sharedWindow
 	case local:
 		return localWindow
@@ -76,7 +77,7 @@ func (s space) base() uint64 {
 // Operands").
 func (s space) width() uint64 {
 	switch s {
-	case shared, local, param:
+	case shared, cluster, local, param:
 		return windowSize - 1
 	}
 	return 1<<64 - 1
@@ -173,6 +174,9 @@ func (m *memory) describe(addr uint64) string {
 	}
 	return "in no buffer"
 }
+
+// isShared reports whether it is shared memory, whosever it is.
+func (s space) isShared() bool { return s == shared || s == cluster }
 
 func load(b []byte, size int) uint64 {
 	switch size {

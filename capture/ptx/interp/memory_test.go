@@ -332,6 +332,17 @@ and.pred %p0, %p0, %p1;
 selp.u32 %r18, 1, 0, %p0;
 st.global.v4.u32 [%d1], {%r11, %r12, %r13, %r18};
 barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;`},
+		{name: "an address has the rank above bit 24, as on sm_90, whoever masks it", cfg: cluster(2, 2), decls: ".shared .u32 s;", each: func(i uint32) []uint32 { return []uint32{i<<24 | 0x400 + (1-i)*7} }, body: `
+mov.u32 %r3, s;
+mov.u32 %r4, %cluster_ctarank;
+and.b32 %r5, %r3, 0xfeffffff;
+setp.ne.u32 %p0, %r4, 0;
+@%p0 st.shared::cluster.u32 [%r5], 7;
+barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+ld.shared.u32 %r6, [s];
+add.u32 %r3, %r3, %r6;
+st.global.u32 [%d1], %r3;
+barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;`},
 		{name: "mapa of the own rank, and of what is no shared memory", cfg: cluster(1, 1), decls: ".shared .u32 s;", want: []uint32{5, 1}, body: `
 mov.u32 %r6, s;
 mapa.shared::cluster.u32 %r7, %r6, 0;

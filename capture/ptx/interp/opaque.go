@@ -91,7 +91,7 @@ func (l *lowering) tensorCore() error {
 // arriveNext has a lane arrive on the mbarrier of the next of the CTAs that a
 // commit is to tell.
 func (x *warp) arriveNext(in *inst, lane int) {
-	_, at := x.sharedPlace(x.address(&in.mem, lane))
+	_, at := x.sharedPlace(in.mem.space, x.address(&in.mem, lane))
 	rank := first(x.left[lane])
 	x.left[lane] &= x.left[lane] - 1
 	x.stopAt(1<<lane, &emu.Op{Kind: trace.KindMbarArrive, Count: 1, Owner: x.handle.CTAOf(rank), Addr: at}, 0)

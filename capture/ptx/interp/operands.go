@@ -205,6 +205,9 @@ func (l *lowering) variableAddress(n *ptx.Name) (at int32, ok bool) {
 	if sp == local {
 		return 0, false
 	}
+	if sp == shared {
+		return l.sharedAddress(addr + uint64(n.Offset)), true
+	}
 	return l.constant(addr + uint64(n.Offset)), true
 }
 

@@ -17,7 +17,7 @@ type run struct {
 	// workspace is the address of what a cooperative launch gives its grid
 	// barrier.
 	workspace uint64
-	consts    []column
+	consts    [][]column // by the rank of the CTA
 	faults    faults
 	threads   atomic.Uint64 // instructions of threads
 }
@@ -28,7 +28,10 @@ func (r *run) Source() (string, *emu.Site) { return r.k.file, r.k.begin }
 // CTA makes the state of a CTA (emu.Program).
 func (r *run) CTA(at emu.Place) emu.Block {
 	n := int(r.cfg.Block.Size())
-	b := &block{run: r, at: at, shared: make([]byte, r.k.sharedSize(r.cfg.Shared)), warps: make([]*warp, (n+31)/32)}
+	b := &block{
+		run: r, at: at, consts: r.consts[at.Rank], warps: make([]*warp, (n+31)/32),
+		shared: make([]byte, r.k.sharedSize(r.cfg.Shared)), sharedAt: sharedBase | uint64(at.Rank)<<rankShift,
+	}
 	for i := range b.warps {
 		b.warps[i] = newWarp(b, i)
 	}
@@ -38,9 +41,11 @@ func (r *run) CTA(at emu.Place) emu.Block {
 // block is one CTA.
 type block struct {
 	*run
-	at     emu.Place
-	shared []byte // from sharedBase on
-	warps  []*warp
+	at       emu.Place
+	consts   []column
+	shared   []byte // from sharedBase on
+	sharedAt uint64 // its address, with the CTA's rank
+	warps    []*warp
 }
 
 // Warp is the runner of a warp (emu.Block).

@@ -50,14 +50,12 @@ func (l *lowering) isspacep() error {
 		in = func(_ *warp, sp space, _ uint64) bool { return sp == local }
 	case param:
 		in = func(_ *warp, sp space, _ uint64) bool { return sp == param }
+	case cluster:
+		in = func(_ *warp, sp space, _ uint64) bool { return sp == cluster }
 	case shared:
-		anywhere := l.has("shared::cluster")
 		in = func(x *warp, sp space, at uint64) bool {
-			if sp != shared {
-				return false
-			}
-			rank, _ := x.sharedPlace(at)
-			return anywhere || rank == x.block.at.Rank
+			rank, _ := x.sharedPlace(sp, at)
+			return sp == cluster && rank == x.block.at.Rank
 		}
 	default:
 		return errors.New("it names no state space")
@@ -95,12 +93,12 @@ func (l *lowering) mapa() error {
 			a &= windowSize - 1
 		} else {
 			var sp space
-			if sp, a = window(a); sp != shared {
+			if sp, a = window(a); sp != cluster {
 				return a // not an address of shared memory: it stays what it is
 			}
 			base = sharedWindow
 		}
-		return base + (rank&0xff+1)<<rankShift + a&(1<<rankShift-1)
+		return base + rank&0xff<<rankShift + a&(1<<rankShift-1)
 	}, each2
 	return nil
 }
@@ -120,7 +118,7 @@ func (l *lowering) getctarank() error {
 			if !explicit {
 				_, at = window(at)
 			}
-			rank, _ := x.sharedPlace(at)
+			rank, _ := x.sharedPlace(cluster, at)
 			d[i] = uint64(rank)
 		}
 	}

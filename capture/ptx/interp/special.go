@@ -145,13 +145,13 @@ func specialValue(name, c string) func(x *warp, lane int) uint64 {
 	case "%total_smem_size":
 		return one(func(x *warp) uint64 { return uint64(alignUp(int64(len(x.shared)), sharedUnit)) })
 	case "%aggr_smem_size":
-		return one(func(x *warp) uint64 { return uint64(len(x.shared) + sharedBase) })
+		return one(func(x *warp) uint64 { return uint64(sharedBase + x.k.static + int64(x.cfg.Shared)) })
 	case "%dynamic_smem_size":
 		return one(func(x *warp) uint64 { return uint64(x.cfg.Shared) })
 	case "%current_graph_exec", "%reserved_smem_offset_begin", "%reserved_smem_offset_cap":
 		return one(func(*warp) uint64 { return 0 })
-	case "%reserved_smem_offset_end":
-		return one(func(*warp) uint64 { return sharedBase })
+	case "%reserved_smem_offset_end": // an H100 has it so, and variables from sharedBase on
+		return one(func(*warp) uint64 { return 0x120 })
 	}
 	return environment(name)
 }

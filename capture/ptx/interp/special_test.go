@@ -47,7 +47,7 @@ st.global.v4.u32 [%d2+48], {%r15, %r16, %r17, %r21};`},
 		}, body: `
 mov.u32 %r3, %lanemask_eq; mov.u32 %r4, %lanemask_lt; mov.u32 %r5, %lanemask_le; mov.u32 %r6, %lanemask_gt; mov.u32 %r7, %lanemask_ge;
 st.global.u32 [%d1], %r3; st.global.u32 [%d1+4], %r4; st.global.u32 [%d1+8], %r5; st.global.u32 [%d1+12], %r6; st.global.u32 [%d1+16], %r7;`},
-		{name: "sizes of shared memory", cfg: emu.Config{Shared: 100}, words: 4, decls: ".extern .shared .align 4 .b8 dyn[]; .shared .b8 s[40];", want: []uint32{256, 1024 + 148, 100, 1024}, body: `
+		{name: "sizes of shared memory", cfg: emu.Config{Shared: 100}, words: 4, decls: ".extern .shared .align 4 .b8 dyn[]; .shared .b8 s[40];", want: []uint32{256, 1024 + 140, 100, 0x120}, body: `
 st.shared.u8 [s], 1; st.shared.u8 [dyn], 1;
 mov.u32 %r3, %total_smem_size; mov.u32 %r4, %aggr_smem_size; mov.u32 %r5, %dynamic_smem_size; mov.u32 %r6, %reserved_smem_offset_end;
 st.global.v4.u32 [%d0], {%r3, %r4, %r5, %r6};`},

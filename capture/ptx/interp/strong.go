@@ -33,7 +33,7 @@ func stopAccess(x *warp, in *inst, m uint32) bool {
 		if x.reach(in, i, a.space, addr, a.bytes(), in.writes) == nil {
 			return true
 		}
-		global |= bit(a.spaceAt(addr) != shared) << i
+		global |= bit(!a.spaceAt(addr).isShared()) << i
 	}
 	if m&global != 0 {
 		x.stopAt(m&global, &emu.Op{Kind: emu.OpAccess, Global: true}, 0)
@@ -153,7 +153,7 @@ func (l *lowering) atomic() error {
 	in.access = func(x *warp, in *inst, lane int) (b []byte, changed bool) {
 		b = x.there(in, lane)
 		f := r.elsewhere
-		if in.mem.spaceAt(x.address(&in.mem, lane)) == shared {
+		if in.mem.spaceAt(x.address(&in.mem, lane)).isShared() {
 			f = r.shared
 		}
 		old := load(b, in.mem.size)

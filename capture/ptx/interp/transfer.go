@@ -23,12 +23,12 @@ type planned struct {
 // is an operand. plan says what a lane's is, and is nil if that trapped. ranks
 // is the operand with the CTAs of a multicast, for which there is one.
 func (l *lowering) transfer(mbar ptx.Operand, ranks *int32, plan func(x *warp, in *inst, lane int) *planned) {
-	l.in.mem = l.address(mbar, shared)
+	l.in.mem = l.address(mbar, l.target())
 	l.in.stop = func(x *warp, in *inst, m uint32) bool {
 		for k := m; k != 0; k &= k - 1 {
 			i := bits.TrailingZeros32(k) & 31
 			o := emu.Op{Kind: trace.KindMbarCopy}
-			if !x.mbarrierAt(in, i, shared, x.address(&in.mem, i), &o) {
+			if !x.mbarrierAt(in, i, in.mem.space, x.address(&in.mem, i), &o) {
 				return true
 			}
 			p := plan(x, in, i)
@@ -45,6 +45,15 @@ func (l *lowering) transfer(mbar ptx.Operand, ranks *int32, plan func(x *warp, i
 		}
 		return true
 	}
+}
+
+// target is the shared memory that an instruction writes to, and where its
+// mbarrier is.
+func (l *lowering) target() space {
+	if l.has("shared::cluster") {
+		return cluster
+	}
+	return shared
 }
 
 // ctas is those CTAs of the cluster that a mask names.
@@ -71,14 +80,14 @@ func (l *lowering) storeAsync() error {
 	if err != nil {
 		return err
 	}
-	a := l.address(l.operand(0), shared)
+	a := l.address(l.operand(0), l.target())
 	a.size = t.Bits() / 8
 	if a.regs, err = l.values(l.operand(1), func(o ptx.Operand) int32 { return l.srcOf(o, t) }); err != nil {
 		return err
 	}
 	l.transfer(l.operand(2), nil, func(x *warp, in *inst, i int) *planned {
 		n := a.bytes()
-		dst := x.reach(in, i, shared, x.address(&a, i), n, true)
+		dst := x.reach(in, i, a.space, x.address(&a, i), n, true)
 		if dst == nil {
 			return nil
 		}
@@ -99,11 +108,11 @@ func (l *lowering) reduceAsync() error {
 	if err != nil {
 		return err
 	}
-	a := l.address(l.operand(0), shared)
+	a := l.address(l.operand(0), l.target())
 	a.size = r.typ.Bits() / 8
 	v := l.src(1, r.typ)
 	l.transfer(l.operand(2), nil, func(x *warp, in *inst, i int) *planned {
-		dst := x.reach(in, i, shared, x.address(&a, i), a.bytes(), true)
+		dst := x.reach(in, i, a.space, x.address(&a, i), a.bytes(), true)
 		if dst == nil {
 			return nil
 		}

@@ -89,13 +89,23 @@ func (c *compiler) placeGlobal(v *ptx.Variable) uint64 {
 	return at
 }
 
+// sharedAddress is a constant with an address in static shared memory. It
+// differs between the CTAs of a cluster.
+func (c *compiler) sharedAddress(at uint64) int32 { return c.ranked(c.statics, at) }
+
 // dynamicAddress is a constant with an address in dynamic shared memory.
 func (c *compiler) dynamicAddress(v *ptx.Variable, offset uint64) int32 {
 	c.k.align = max(c.k.align, int64(v.Alignment()))
-	i, ok := c.dynamics[offset]
+	return c.ranked(c.dynamics, offset)
+}
+
+// ranked is the constant of a value, to which a CTA adds its rank.
+func (c *compiler) ranked(of map[uint64]int32, value uint64) int32 {
+	i, ok := of[value]
 	if !ok {
-		i = c.column(offset)
-		c.dynamics[offset] = i
+		i = c.column(value)
+		of[value] = i
+		c.k.ranked = append(c.k.ranked, i)
 	}
 	return i
 }
