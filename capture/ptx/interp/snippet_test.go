@@ -53,10 +53,10 @@ func module(tb testing.TB, text string) *ptx.Module {
 	tb.Helper()
 	m, err := ptx.Parse("t.ptx", []byte(head+text))
 	if err != nil {
-		tb.Fatalf("%v\n%s", err, text)
+		tb.Fatalf("%v\n%.2000s", err, text)
 	}
 	if err := ptx.Resolve(m); err != nil {
-		tb.Fatalf("%v\n%s", err, text)
+		tb.Fatalf("%v\n%.2000s", err, text)
 	}
 	return m
 }
