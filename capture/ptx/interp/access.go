@@ -10,7 +10,7 @@ import (
 // order are in strong.go.
 
 func (l *lowering) load() error {
-	if err := l.want(2, 3); err != nil { // the third is a cache policy
+	if err := l.want(2 + l.policies()); err != nil {
 		return err
 	}
 	t, err := l.lastType()
@@ -43,7 +43,7 @@ func (l *lowering) store() error {
 	if l.has("async") {
 		return l.storeAsync()
 	}
-	if err := l.want(2, 3); err != nil {
+	if err := l.want(2 + l.policies()); err != nil {
 		return err
 	}
 	t, err := l.lastType()

@@ -55,11 +55,11 @@ func (l *lowering) bulkCopy() error {
 	if l.has("global") {
 		source = global
 	}
-	n := 4
+	n := 4 + l.policies()
 	if l.has("multicast::cluster") {
 		n++
 	}
-	if err := l.want(n, n+1); err != nil { // the last is a cache policy
+	if err := l.want(n); err != nil {
 		return err
 	}
 	a := l.array(l.target(), source)
@@ -82,11 +82,9 @@ func (l *lowering) bulkCopy() error {
 // bulkStore is cp.async.bulk from shared to global memory. A byte mask says
 // which of every 16 bytes are written.
 func (l *lowering) bulkStore() error {
-	n := 3
-	for _, m := range []string{"L2::cache_hint", "cp_mask"} {
-		if l.has(m) {
-			n++
-		}
+	n := 3 + l.policies()
+	if l.has("cp_mask") {
+		n++
 	}
 	if err := l.want(n); err != nil {
 		return err
@@ -151,7 +149,7 @@ func (l *lowering) bulkReduce() error {
 		})
 		return nil
 	}
-	if err := l.want(3, 4); err != nil { // the last is a cache policy
+	if err := l.want(3 + l.policies()); err != nil {
 		return err
 	}
 	// Other CTAs may reduce to the same place: it is done in order, and does

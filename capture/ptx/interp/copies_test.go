@@ -195,6 +195,14 @@ st.global.v4.u32 [%d0], {%r3, %r4, %r5, %r6};
 st.global.v4.u32 [%d0+16], {%r7, %r8, %r9, %r10};
 st.global.v4.u32 [%d0+32], {%r11, %r12, %r13, %r14};
 st.global.v2.u32 [%d0+48], {%r15, %r16};`},
+		{name: "vectors", words: 8, want: []uint32{0x40000000, 0x3f800000, 0x3f800000, 0, 0x3c003c00, 0x3c00, 0x40004000, 0x4000}, body: `
+mov.f32 %f0, 1.0; mov.f32 %f1, 0.0; mov.b32 %r3, 0x3c003c00; mov.b32 %r4, 0x3c00;
+red.global.add.v2.f32 [%d0], {%f0, %f0};
+atom.global.add.v2.f32 {%f2, %f3}, [%d0], {%f0, %f1};
+st.global.v2.f32 [%d0+8], {%f2, %f1};
+red.global.add.noftz.v2.f16x2 [%d0+16], {%r3, %r4};
+red.global.add.noftz.v2.f16x2 [%d0+24], {%r3, %r4};
+red.global.add.noftz.v2.f16x2 [%d0+24], {%r3, %r4};`},
 		{name: "every lane in turn, with what was there", cfg: block(64), decls: ".global .u32 n;", each: func(i uint32) []uint32 { return []uint32{i} }, body: `
 atom.global.add.u32 %r3, [n], 1;
 mul.wide.u32 %d2, %r3, 4; add.u64 %d2, %d2, %d0;

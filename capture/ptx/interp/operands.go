@@ -30,6 +30,9 @@ func (l *lowering) operand(n int) ptx.Operand {
 	return nil
 }
 
+// policies is how many cache policies there are behind the other operands.
+func (l *lowering) policies() int { return int(bit(l.has("L2::cache_hint"))) }
+
 // isPredicate reports whether an operand is a predicate register.
 func isPredicate(o ptx.Operand) bool {
 	n, ok := o.(*ptx.Name)

@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		{"ld.global.b128 %r3, [%d0];", "9:1: ld.global.b128: 128-bit registers are not supported: use two of 64 bits"},
 		{"mov.b128 %r3, {%d0, %d1};", "9:1: mov.b128: 128-bit registers are not supported: use two of 64 bits"},
 		{"atom.global.exch.b128 %r3, [%d0], %r4;", "9:1: atom.global.exch.b128: 128-bit registers are not supported: use two of 64 bits"},
-		{"atom.global.v2.f32.add {%f0, %f1}, [%d0], {%f2, %f3};", "9:1: atom.global.v2.f32.add: vectors are not supported: use scalar ones"},
+		{"atom.global.add.v2.f32 {%f0, %f1}, [%d0], {%f2, %f3, %f4};", "9:1: atom.global.add.v2.f32: a vector of 3 elements: it takes 2"},
 		{".reg .v4 .f32 %vec;", "9:15: vector registers (.reg .v4 %vec): use scalar ones"},
 		{"ld.global.v4.u32 {%r3, %r4}, [%d0];", "9:1: ld.global.v4.u32: a vector of 2 elements: it takes 4"},
 		{"st.global.v2.u32 [%d0], %r3;", "9:1: st.global.v2.u32: a vector of 2 is wanted"},
@@ -58,7 +58,7 @@ func TestRefusals(t *testing.T) {
 
 		// Operands.
 		{"add.u32 %r3, %r4;", "9:1: add.u32: 2 operands: it takes 3"},
-		{"ld.global.u32 %r3;", "9:1: ld.global.u32: 1 operands: it takes 2 or 3"},
+		{"ld.global.u32 %r3;", "9:1: ld.global.u32: 1 operands: it takes 2"},
 		{"add.u32 5, %r4, %r4;", "9:1: add.u32: the destination has to be a register"},
 		{"add.u32 %p0, %r4, %r4;", "9:1: add.u32: the destination has to be a register"},
 		{"add.u32 %r3, %p0, 1;", "9:1: add.u32: %p0 is a predicate"},

@@ -122,29 +122,33 @@ func (l *lowering) atomic() error {
 	if err != nil {
 		return err
 	}
-	n := 3
+	n := 3 + l.policies()
 	if r.op == "cas" {
-		n = 4
-	}
-	if l.has("L2::cache_hint") {
 		n++
 	}
 	switch {
 	case l.i.Op == "red" && (r.op == "cas" || r.op == "exch"):
 		return fmt.Errorf("there is no .%s without a result", r.op)
-	case l.has("v2") || l.has("v4") || l.has("v8"):
-		return errors.New("vectors are not supported: use scalar ones")
 	case len(ops) != n:
 		return fmt.Errorf("%d operands: it takes %d", len(l.i.Operands), n-len(ops)+len(l.i.Operands))
 	}
 	in := l.in
-	in.dst, in.a = l.dstOf(ops[0]), l.srcOf(ops[2], r.typ)
-	in.b = in.a
-	if r.op == "cas" {
-		in.b = l.srcOf(ops[3], r.typ)
-	}
 	in.mem, in.writes = l.address(ops[1], l.spaceOf()), true
 	in.mem.size = r.typ.Bits() / 8
+	source := func(o ptx.Operand) int32 { return l.srcOf(o, r.typ) }
+	if in.mem.regs, err = l.values(ops[2], source); err != nil {
+		return err
+	}
+	to := []int32{sink}
+	if l.i.Op == "atom" {
+		if to, err = l.values(ops[0], l.dstOf); err != nil {
+			return err
+		}
+	}
+	in.b = in.mem.regs[0]
+	if r.op == "cas" {
+		in.b = source(ops[3])
+	}
 	signed := 0
 	if r.typ.Signed() {
 		signed = r.typ.Bits()
@@ -156,10 +160,16 @@ func (l *lowering) atomic() error {
 		if in.mem.spaceAt(x.address(&in.mem, lane)).isShared() {
 			f = r.shared
 		}
-		old := load(b, in.mem.size)
-		store(b, in.mem.size, f(old, x.val(in.a)[lane], x.val(in.b)[lane]))
-		x.regs[in.dst][lane] = extend(old, signed)
-		return b, load(b, in.mem.size) != old
+		for k, s := range in.mem.regs { // of a vector each for itself
+			at := b[k*in.mem.size:]
+			old := load(at, in.mem.size)
+			store(at, in.mem.size, f(old, x.val(s)[lane], x.val(in.b)[lane]))
+			changed = changed || load(at, in.mem.size) != old
+			if to[0] != sink {
+				x.regs[to[k]][lane] = extend(old, signed)
+			}
+		}
+		return b, changed
 	}
 	return nil
 }
