@@ -224,12 +224,12 @@ func (f *follower) collective(c *collective) *explore.Barrier {
 func (f *follower) joins(w *warp, r *row, c *collective) {
 	switch {
 	case !f.follows():
-	case c.ref.Barrier.Kind == trace.BarrierCluster:
+	case c.ref.Barrier.Kind == trace.BarrierCluster && r.op.Aligned:
 		e := f.event(w, r)
 		f.ArriveWarp(f.collective(c), &e, w.live, releases(r.op))
 	default:
 		e := f.event(w, r)
-		f.Arrive(f.collective(c), &e, releases(r.op))
+		f.ArriveAll(f.collective(c), &e, releases(r.op))
 	}
 }
 

@@ -137,10 +137,9 @@ func (o *Order) Copy(b *Barrier, e *Event, release bool) {
 	})
 }
 
-// ArriveWarp is lanes that come to a barrier at which the lanes of a warp
-// meet: when live, its lanes that have not exited, are all there, each knows
-// what they do together.
-func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
+// ArriveAll is Arrive on a barrier whose phases wait for all lanes that have
+// not exited.
+func (o *Order) ArriveAll(b *Barrier, e *Event, release bool) {
 	o.Arrive(b, e, release)
 	o.all(e, func(a *agent) {
 		for len(b.here) <= a.id {
@@ -148,6 +147,13 @@ func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
 		}
 		b.here[a.id] = true
 	})
+}
+
+// ArriveWarp is ArriveAll on a barrier at which the lanes of a warp meet: when
+// live, its lanes that have not exited, are all there, each knows what they do
+// together.
+func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
+	o.ArriveAll(b, e, release)
 	k := warpKey{e.CTA, e.Warp}
 	if live&^e.Lanes == 0 && b.halves[k] == nil {
 		if w := o.by(e); len(w.agents) > 1 {

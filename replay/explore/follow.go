@@ -81,11 +81,7 @@ func (f *follower) joins(m *Machine, i int, op *trace.Op, c *collective) {
 		f.gone.Holds(b)
 		f.colls[c.collKey] = b
 	}
-	if c.Kind == barrier.Cluster {
-		f.ArriveWarp(b, e, m.ctas[e.CTA].named.Live[e.Warp], op.Sem != trace.SemRelaxed)
-		return
-	}
-	f.Arrive(b, e, true)
+	f.ArriveAll(b, e, op.Sem != trace.SemRelaxed)
 }
 
 func (f *follower) collectiveEnded(c *collective) {
