@@ -37,6 +37,8 @@ func (r *run) schedules(lr *LaunchReport, o *others) (s Schedules) {
 	case !r.follows():
 		why("nobody looked")
 		return s
+	case lr.Verdict == Incomplete:
+		why("the recording is incomplete")
 	case lr.Verdict != Clean:
 		why("the recorded run itself is not clean")
 	case r.launch.Outcome != trace.OutcomeCompleted:

@@ -181,7 +181,7 @@ type Int struct {
 type Float struct {
 	Node
 	Value  float64
-	Single bool   // written as 0fXXXXXXXX
+	Single bool   // written as 0f and eight hex digits
 	Bits32 uint32 // of that
 }
 
