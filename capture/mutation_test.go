@@ -208,7 +208,7 @@ func TestMutants(t *testing.T) {
 		for c := range uint32(l.ClusterSize()) {
 			ctas = append(ctas, c)
 		}
-		p, err := explore.Extract(context.Background(), r, &l, ctas)
+		p, err := explore.Extract(context.Background(), r, &l, ctas, explore.MaxOps)
 		if err != nil {
 			t.Fatal(err)
 		}

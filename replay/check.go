@@ -73,8 +73,12 @@ func Check(ctx context.Context, src Source, opt Options) (*Report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("launch %d: %w", l.ID, err)
 		}
+		hangs, err := otherHangs(ctx, src, &lr, list)
+		if err != nil {
+			return nil, fmt.Errorf("launch %d: %w", l.ID, err)
+		}
 		rep.Launches = append(rep.Launches, lr)
-		rep.Findings = append(rep.Findings, list...)
+		rep.Findings = append(append(rep.Findings, list...), hangs...)
 		rep.Counts.add(lr.Counts)
 		rep.Verdict = worst(rep.Verdict, lr.Verdict)
 	}

@@ -64,10 +64,10 @@ func Explore(ctx context.Context, src Source, rep *Report, id uint32, opt Explor
 	if lr.Schedules.Proved || lr.Verdict != Clean && lr.Verdict != Incomplete {
 		return x, nil
 	}
-	e := explorer{src: src, launch: &lr.Launch, opt: opt, layout: newLayout(&lr.Launch)}
+	e := explorer{src: src, launch: &lr.Launch, search: explore.Search{Tries: opt.Tries, Seed: opt.Seed}, limit: explore.MaxOps, layout: newLayout(&lr.Launch)}
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
-		if f.Launch != id || !strings.HasPrefix(string(f.Rule), "hazard-") || len(x.Trials) == maxSuspects {
+		if f.Launch != id || !isHazard(f) || len(x.Trials) == maxSuspects {
 			continue
 		}
 		t, err := e.try(ctx, f.Threads[0].CTA, f)
@@ -86,14 +86,22 @@ func Explore(ctx context.Context, src Source, rep *Report, id uint32, opt Explor
 	return x, nil
 }
 
+// isHazard reports whether a finding is of an operation that could come too
+// early or too late. A hang of another schedule is what comes of one.
+func isHazard(f *Finding) bool {
+	return strings.HasPrefix(string(f.Rule), "hazard-") && f.Rule != rules.HazardDeadlock
+}
+
 type explorer struct {
 	src    Source
 	launch *trace.Launch
-	opt    ExploreOptions
+	search explore.Search
+	limit  int // operations of the program
 	layout layout
 	// The program of the cluster that was looked at last.
-	first   uint32
 	program *explore.Program
+	ctas    []uint32 // which of the launch its CTAs are
+	large   error    // why there is none
 }
 
 // try looks for a bad schedule of the cluster that a CTA is in.
@@ -112,18 +120,18 @@ func (e *explorer) try(ctx context.Context, cta uint32, hazard *Finding) (Trial,
 		t.Why = fmt.Sprintf("%d CTAs are too many to look at their schedules", len(ctas))
 		return t, nil
 	}
-	if e.program == nil || e.first != ctas[0] {
-		p, err := explore.Extract(ctx, e.src, e.launch, ctas)
-		if errors.Is(err, explore.ErrTooLarge) {
-			t.Why = err.Error()
-			return t, nil
-		}
-		if err != nil {
+	if e.ctas == nil || e.ctas[0] != ctas[0] {
+		p, err := explore.Extract(ctx, e.src, e.launch, ctas, e.limit)
+		if err != nil && !errors.Is(err, explore.ErrTooLarge) {
 			return t, err
 		}
-		e.program, e.first = p, ctas[0]
+		e.program, e.ctas, e.large = p, ctas, err
 	}
-	s := explore.Search{Tries: e.opt.Tries, Seed: e.opt.Seed}
+	if e.large != nil {
+		t.Why = e.large.Error()
+		return t, nil
+	}
+	s := e.search
 	if hazard != nil {
 		s.Suspects = []explore.Hazard{suspect(hazard, ctas)}
 	}

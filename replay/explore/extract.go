@@ -10,8 +10,8 @@ import (
 	"btrace/trace"
 )
 
-// maxOps bounds the program that Extract takes out of a trace.
-const maxOps = 1 << 20
+// MaxOps is the most operations of a program that is looked at closely.
+const MaxOps = 1 << 20
 
 // ErrTooLarge is wrapped by the error of Extract about a scope with too many
 // operations.
@@ -23,8 +23,9 @@ type Source interface {
 }
 
 // Extract takes the program of some CTAs, a cluster, out of a launch: what
-// every lane did, in its order. CTA i of the program is ctas[i].
-func Extract(ctx context.Context, src Source, l *trace.Launch, ctas []uint32) (*Program, error) {
+// every lane did, in its order. CTA i of the program is ctas[i]. With more than
+// limit operations it is ErrTooLarge.
+func Extract(ctx context.Context, src Source, l *trace.Launch, ctas []uint32, limit int) (*Program, error) {
 	x := &extraction{p: &Program{Threads: int(l.Threads()), CTAs: len(ctas), Functions: make(map[uint64]bool)}, ctas: ctas}
 	x.begin()
 	n := 0
@@ -37,8 +38,8 @@ func Extract(ctx context.Context, src Source, l *trace.Launch, ctas []uint32) (*
 		for i := range b.Len() {
 			if slices.Contains(ctas, b.CTA[i]) {
 				b.Event(i, &e)
-				if n += x.row(&e); n > maxOps {
-					return nil, fmt.Errorf("%w: more than %d in CTA %d", ErrTooLarge, maxOps, ctas[0])
+				if n += x.row(&e); n > limit {
+					return nil, fmt.Errorf("%w: more than %d in CTA %d", ErrTooLarge, limit, ctas[0])
 				}
 			}
 		}

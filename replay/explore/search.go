@@ -12,6 +12,8 @@ type Search struct {
 	Tries int    // schedules; 0 means 200
 	Steps int    // operations in all of them; 0 means 20 million
 	Seed  uint64 // the same seed finds the same
+	// Hang has it look for hangs alone: a broken rule does not end a try.
+	Hang bool
 	// Suspects is the hazards to try first: operations that may come too early
 	// or too late.
 	Suspects []Hazard
@@ -41,6 +43,7 @@ func (s Search) Run(p *Program) Found {
 			h := &s.Suspects[n%len(s.Suspects)]
 			t.suspect(h, n/len(s.Suspects)%2 == 0)
 		}
+		t.hang = s.Hang
 		schedule, bad := t.run(&left)
 		f.States += len(schedule)
 		if bad != "" {
@@ -60,6 +63,7 @@ type try struct {
 	strand   int       // of the suspect; -1 for none
 	at       int       // its operation
 	early    bool
+	hang     bool         // nothing but a hang is of interest
 	changes  map[int]bool // steps at which the one about to run falls behind
 }
 
@@ -115,8 +119,13 @@ func (t *try) run(left *int) (schedule []int, bad string) {
 			t.priority[best] = least
 		}
 		schedule = append(schedule, best)
-		if t.m.Do(best); t.m.Bad != "" {
+		t.m.Do(best)
+		switch trapped := strings.HasPrefix(t.m.Bad, trapPrefix); {
+		case t.m.Bad == "":
+		case !t.hang:
 			return schedule, t.m.Bad
+		case trapped:
+			return schedule, ""
 		}
 	}
 	return schedule, ""

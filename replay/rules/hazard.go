@@ -60,5 +60,21 @@ arrive(&full); expect_tx(&full, bytes); copy(&full);
 // good
 arrive_expect_tx(&full, bytes); copy(&full);`,
 		},
+		{
+			ID: HazardDeadlock, Severity: Warning,
+			Title: "another schedule of the same program orders hangs",
+			Meaning: `The recorded run went well. But with every lane doing exactly what it did, only sooner or later than the others, a schedule was found ` +
+				`in which lanes wait for ever. It comes of another hazard, which says what is not ordered; this one says what that leads to: who waits ` +
+				`then, for which phase, and who does not come. It is looked for briefly: btrace explore looks further and writes the schedule as a ` +
+				`trace, on which btrace diagnose and btrace view work as on any other hang.`,
+			Source: []Section{ptxSync("bar{.cta}, barrier{.cta}"), ptxSync("mbarrier"), order},
+			Hint:   "mend the hazard that it comes of; btrace explore TRACE -o bad.zst writes the schedule that hangs",
+			Example: `// bad: if the consumer is late, both arrivals are one phase, and its second wait is for ever
+if (warp == 0) { bar_arrive(FULL, 64); bar_arrive(FULL, 64); }
+else           { bar_sync(FULL, 64);   bar_sync(FULL, 64); }
+// good: the producer waits in between
+if (warp == 0) { bar_arrive(FULL, 64); bar_sync(EMPTY, 64);   bar_arrive(FULL, 64); }
+else           { bar_sync(FULL, 64);   bar_arrive(EMPTY, 64); bar_sync(FULL, 64); }`,
+		},
 	}
 }

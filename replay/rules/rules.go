@@ -108,10 +108,11 @@ const (
 	HangUnexplained        barrier.Rule = "hang-unexplained"
 	TrapUnexplained        barrier.Rule = "trap-unexplained"
 
-	HazardRecycle barrier.Rule = "hazard-recycle"
-	HazardLap     barrier.Rule = "hazard-lap"
-	HazardInit    barrier.Rule = "hazard-init"
-	HazardTx      barrier.Rule = "hazard-tx"
+	HazardRecycle  barrier.Rule = "hazard-recycle"
+	HazardLap      barrier.Rule = "hazard-lap"
+	HazardInit     barrier.Rule = "hazard-init"
+	HazardTx       barrier.Rule = "hazard-tx"
+	HazardDeadlock barrier.Rule = "hazard-deadlock"
 
 	TraceTruncated barrier.Rule = "trace-truncated"
 	TraceGap       barrier.Rule = "trace-gap"

@@ -101,6 +101,7 @@ func TestSeverities(t *testing.T) {
 		HazardLap:                  Warning,
 		HazardInit:                 Warning,
 		HazardTx:                   Warning,
+		HazardDeadlock:             Warning,
 		TraceTruncated:             Note,
 		TraceGap:                   Note,
 	}

@@ -2,17 +2,20 @@ package pairs
 
 import (
 	"btrace/capture/emu"
+	"btrace/replay/barrier"
 	"btrace/replay/rules"
 )
 
 // hazards is about other schedules than the one that is recorded: the bad
 // kernels run well here, and the good ones under every schedule.
 func hazards() []Pair {
+	hangs, hangsWhy := []barrier.Rule{rules.HazardDeadlock}, "in the other schedule lanes wait for ever"
 	return []Pair{
-		{Rule: rules.HazardRecycle, Threads: 64, Bad: Example{Run: hazardRecycleBad}, Good: Example{Run: hazardRecycleGood}},
-		{Rule: rules.HazardLap, Threads: 64, Bad: Example{Run: hazardLapBad}, Good: Example{Run: hazardLapGood}},
-		{Rule: rules.HazardInit, Threads: 64, Bad: Example{Run: hazardInitBad}, Good: Example{Run: hazardInitGood}},
+		{Rule: rules.HazardRecycle, Threads: 64, Also: hangs, AlsoWhy: hangsWhy, Bad: Example{Run: hazardRecycleBad}, Good: Example{Run: hazardRecycleGood}},
+		{Rule: rules.HazardLap, Threads: 64, Also: hangs, AlsoWhy: hangsWhy, Bad: Example{Run: hazardLapBad}, Good: Example{Run: hazardLapGood}},
+		{Rule: rules.HazardInit, Threads: 64, Also: hangs, AlsoWhy: hangsWhy, Bad: Example{Run: hazardInitBad}, Good: Example{Run: hazardInitGood}},
 		{Rule: rules.HazardTx, Threads: 64, Bad: Example{Run: hazardTxBad}, Good: Example{Run: hazardTxGood}},
+		{Rule: rules.HazardDeadlock, Threads: 64, Also: []barrier.Rule{rules.HazardRecycle}, AlsoWhy: "that the third arrival may come before the end of the first phase is why", Bad: Example{Run: hazardDeadlockBad}, Good: Example{Run: hazardDeadlockGood}},
 	}
 }
 
@@ -124,4 +127,34 @@ func hazardTxGood(t *emu.Thread) {
 		full.Arrive()
 	}
 	full.WaitParity(0)
+}
+
+func hazardDeadlockBad(t *emu.Thread) {
+	const even, free = 1, 3 // and 2 for the odd rounds
+	if t.Warp() == 0 {
+		for i := range 4 {
+			t.BarArrive(even+i%2, 64) // the third, before the first was seen?
+		}
+		t.BarSync(free, 64)
+		return
+	}
+	for i := range 4 {
+		t.BarSync(even+i%2, 64)
+	}
+	t.BarArrive(free, 64)
+}
+
+func hazardDeadlockGood(t *emu.Thread) {
+	const even, free = 1, 3 // and 2 for the odd rounds
+	if t.Warp() == 0 {
+		for i := range 4 {
+			t.BarArrive(even+i%2, 64)
+			t.BarSync(free, 64)
+		}
+		return
+	}
+	for i := range 4 {
+		t.BarSync(even+i%2, 64)
+		t.BarArrive(free, 64)
+	}
 }
