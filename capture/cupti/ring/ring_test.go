@@ -1,0 +1,424 @@
+package ring_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+
+	"btrace/capture/cupti/ring"
+	"btrace/capture/cupti/ring/ringtest"
+)
+
+// memory is zeroed memory for a ring, aligned as a mapping is.
+func memory(chunks int) []byte {
+	n := ring.Size(chunks)
+	words := make([]uint64, n/8+1)
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n+8)
+	if uintptr(unsafe.Pointer(&b[0]))%16 != 0 {
+		b = b[8:]
+	}
+	return b[:n]
+}
+
+// made is a ring, its reader, and a context that writes to it.
+func made(t testing.TB, chunks int, flags uint32) (*ring.Reader, *ringtest.Context) {
+	t.Helper()
+	mem := memory(chunks)
+	if err := ring.Format(mem, chunks, flags); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ring.NewReader(mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, ringtest.New(mem)
+}
+
+// sizes has sites of one to four slots: site n has n-1, from 2 on.
+var sizes = []uint8{0, 1, 1, 2, 3, 4}
+
+// lines are the rows of a batch as text, without their times.
+func lines(b *ring.Batch) []string {
+	var out []string
+	for _, run := range b.Runs {
+		word := run.FirstWord
+		for i := run.First; i < run.First+run.N; i++ {
+			s := fmt.Sprintf("grid %d cta %d w%d:l%d sm %d: site %d operand %d lanes %x", run.Grid, run.CTA, run.Warp, run.Lane, run.SM, b.Site[i], b.Operand[i], b.Lanes[i])
+			if b.Site[i] > ring.SiteGap {
+				n := 2 * (int(sizes[b.Site[i]]) - 1)
+				s += fmt.Sprint(" ", b.Value[word:word+n])
+				word += n
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func TestRecordsComeOut(t *testing.T) {
+	r, c := made(t, 64, 0)
+	l := c.Lane(77, 1<<31+5, 63, 31, 1000)
+	l.Record(2, 1<<31-1, 0xffffffff)
+	l.Record(4, 3, 1, 1<<63-1, 2, 3, 4)
+	var b ring.Batch
+	if r.Poll(sizes, &b, 1000) {
+		t.Error("there is more")
+	}
+	want := []string{
+		"grid 77 cta 2147483653 w63:l31 sm 1000: site 2 operand 2147483647 lanes ffffffff []",
+		"grid 77 cta 2147483653 w63:l31 sm 1000: site 4 operand 3 lanes 1 [9223372036854775807 2 3 4]",
+	}
+	if got := lines(&b); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	// Clocks: 40 for the first record, 80 as the lane took the chunk, 120.
+	if want := []uint64{40, 120}; !slices.Equal(b.Clock, want) {
+		t.Errorf("clocks %d, want %d", b.Clock, want)
+	}
+	if run := b.Runs[0]; run.Clock != 80 || run.Time != ringtest.Nanoseconds(80) {
+		t.Errorf("the chunk was taken at clock %d, %d ns", run.Clock, run.Time)
+	}
+	b.Reset()
+	if r.Poll(sizes, &b, 1000); b.Len() != 0 {
+		t.Errorf("read twice: %q", lines(&b))
+	}
+}
+
+// The 40 bits of a record's clock may wrap between the chunk's own and the
+// record's, in either direction.
+func TestClockWraps(t *testing.T) {
+	const wrap = 1 << 40
+	r, c := made(t, 64, 0)
+	before := c.Lane(1, 0, 0, 0, 0)
+	for c.Clock() < 400 { // the chunk is taken after this
+	}
+	before.RecordAt(0, 2, 0, 1)
+	before.RecordAt(wrap-8, 2, 0, 1)
+	before.RecordAt(wrap+8, 2, 0, 1)
+	before.RecordAt(wrap+9, 2, 0, 1)
+	var b ring.Batch
+	r.Poll(sizes, &b, 1000)
+	if want := []uint64{0, wrap - 8, wrap + 8, wrap + 9}; !slices.Equal(b.Clock, want) {
+		t.Errorf("clocks %d, want %d", b.Clock, want)
+	}
+}
+
+// order checks that the records of each lane (CTA and warp) are there once: in
+// the order of their clocks their operands count from 0.
+type order map[[2]uint32][][2]uint64
+
+func (o order) add(b *ring.Batch) {
+	for _, run := range b.Runs {
+		lane := [2]uint32{run.CTA, uint32(run.Warp)}
+		for i := run.First; i < run.First+run.N; i++ {
+			o[lane] = append(o[lane], [2]uint64{b.Clock[i], uint64(b.Operand[i])})
+		}
+	}
+}
+
+func (o order) check(t interface{ Errorf(string, ...any) }, wrote map[[2]uint32]uint32) {
+	for lane, n := range wrote {
+		rows := o[lane]
+		slices.SortFunc(rows, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
+		if len(rows) != int(n) {
+			t.Errorf("lane %d: %d records of %d", lane, len(rows), n)
+		}
+		for i, row := range rows {
+			if row[1] != uint64(i) {
+				t.Errorf("lane %d: record %d comes as number %d", lane, row[1], i)
+				break
+			}
+		}
+	}
+}
+
+// Whatever lanes write, each lane's records come out once, however few chunks
+// there are: full chunks and those of lanes that end come back.
+func TestWrap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mem := memory(64)
+		if err := ring.Format(mem, 64, 0); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ring.NewReader(mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := ringtest.New(mem)
+		lanes := make([]*ringtest.Lane, rapid.IntRange(1, 40).Draw(t, "lanes"))
+		for i := range lanes {
+			lanes[i] = c.Lane(9, 0, uint8(i), 0, 0)
+		}
+		wrote, read := make(map[[2]uint32]uint32), make(order)
+		var b ring.Batch
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			i := uint32(rapid.IntRange(0, len(lanes)-1).Draw(t, "lane"))
+			for range rapid.IntRange(1, 60).Draw(t, "records") {
+				n := rapid.IntRange(0, 3).Draw(t, "values")
+				lanes[i].Record(uint32(2+n), wrote[[2]uint32{0, i}], 1, make([]uint64, 2*n)...)
+				wrote[[2]uint32{0, i}]++
+			}
+			if rapid.Bool().Draw(t, "close") {
+				lanes[i].Close()
+			}
+			for more, limit := true, rapid.IntRange(1, 200).Draw(t, "limit"); more; {
+				b.Reset()
+				more = r.Poll(sizes, &b, limit)
+				read.add(&b)
+			}
+		}
+		read.check(t, wrote)
+	})
+}
+
+// Lanes wait for chunks when all are taken, and lose nothing.
+func TestFullRingWaits(t *testing.T) {
+	const lanes, records = 200, 500
+	r, c := made(t, 256, 0)
+	done := make(chan struct{})
+	for i := range lanes {
+		go func() {
+			l := c.Lane(1, uint32(i), 0, 0, 0)
+			for n := range records {
+				l.Record(2, uint32(n), 1)
+			}
+			l.Close()
+			done <- struct{}{}
+		}()
+	}
+	wrote, read := make(map[[2]uint32]uint32), make(order)
+	for i := range uint32(lanes) {
+		wrote[[2]uint32{i, 0}] = records
+	}
+	var b ring.Batch
+	for running, more := lanes, true; running > 0 || more || b.Len() > 0; {
+		select {
+		case <-done:
+			running--
+		default:
+		}
+		b.Reset()
+		more = r.Poll(sizes, &b, 100)
+		read.add(&b)
+	}
+	read.check(t, wrote)
+	if r.Taken() != 0 {
+		t.Errorf("%d chunks are still taken", r.Taken())
+	}
+}
+
+// In drop mode a lane without a chunk goes on, and says later what it lost.
+func TestDrop(t *testing.T) {
+	r, c := made(t, 64, ring.FlagDrop)
+	for i := range 64 { // lanes that keep their chunks
+		c.Lane(1, uint32(i), 0, 0, 0).Record(2, 0, 1)
+	}
+	l := c.Lane(1, 1000, 3, 4, 0)
+	for range 7 {
+		if l.Record(2, 0, 1) {
+			t.Fatal("there was a chunk")
+		}
+	}
+	r.EndGrid(2) // somebody else's
+	var b ring.Batch
+	if r.Poll(sizes, &b, 1000); b.Len() != 64 || l.Record(2, 0, 1) {
+		t.Fatalf("%d records, want 64, and no chunk", b.Len())
+	}
+	r.EndGrid(1)
+	r.Poll(sizes, &b, 1000)
+	l.Record(2, 42, 1)
+	b.Reset()
+	r.Poll(sizes, &b, 1000)
+	want := []string{
+		"grid 1 cta 1000 w3:l4 sm 0: site 1 operand 8 lanes 10",
+		"grid 1 cta 1000 w3:l4 sm 0: site 2 operand 42 lanes 1 []",
+	}
+	if got := lines(&b); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A record of which only a part is written is not read; when its writer is
+// gone it is a gap. What comes after it in other chunks is.
+func TestTorn(t *testing.T) {
+	r, c := made(t, 64, 0)
+	l := c.Lane(1, 0, 2, 9, 0)
+	l.Record(2, 1, 1)
+	l.Torn(3)
+	c.Lane(1, 0, 3, 0, 0).Record(2, 2, 1)
+	c.Lane(1, 0, 4, 0, 0).Record(4, 3, 1, 1, 2) // a slot of its three is missing
+	var b ring.Batch
+	r.Poll(sizes, &b, 1000)
+	if torn := r.Finish(&b); torn != 2 {
+		t.Errorf("%d torn records, want 2", torn)
+	}
+	want := []string{
+		"grid 1 cta 0 w2:l9 sm 0: site 2 operand 1 lanes 1 []",
+		"grid 1 cta 0 w3:l0 sm 0: site 2 operand 2 lanes 1 []",
+		"grid 1 cta 0 w2:l9 sm 0: site 1 operand 1 lanes 200",
+		"grid 1 cta 0 w4:l0 sm 0: site 1 operand 1 lanes 1",
+	}
+	if got := lines(&b); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A record of no known site ends what can be read of its chunk.
+func TestUnknownSite(t *testing.T) {
+	r, c := made(t, 64, 0)
+	l := c.Lane(1, 0, 0, 0, 0)
+	l.Record(2, 1, 1)
+	l.Record(400000, 1, 1)
+	l.Record(2, 2, 1)
+	var b ring.Batch
+	r.Poll(sizes, &b, 1000)
+	r.Poll(sizes, &b, 1000)
+	want := []string{
+		"grid 1 cta 0 w0:l0 sm 0: site 2 operand 1 lanes 1 []",
+		"grid 1 cta 0 w0:l0 sm 0: site 1 operand 1 lanes 1",
+	}
+	if got := lines(&b); !slices.Equal(got, want) || r.Broken() != 1 {
+		t.Errorf("got  %q\nwant %q, and %d chunks broken", got, want, r.Broken())
+	}
+	r.EndGrid(1)
+	if r.Poll(sizes, &b, 1000); r.Taken() != 0 {
+		t.Error("its chunk does not come back")
+	}
+}
+
+// Chunks come back once their grid has ended, however many grids end.
+func TestEndGrid(t *testing.T) {
+	r, c := made(t, 64, 0)
+	var b ring.Batch
+	for grid := range uint64(10_000) {
+		if !c.Lane(grid, 0, 0, 0, 0).Record(2, 0, 1) {
+			t.Fatal("no chunk")
+		}
+		r.Poll(sizes, &b, 1000)
+		r.EndGrid(grid)
+		b.Reset()
+		if r.Poll(sizes, &b, 1000); r.Taken() != 0 {
+			t.Fatalf("grid %d has ended and has chunks", grid)
+		}
+	}
+}
+
+func TestNoRing(t *testing.T) {
+	good := memory(64)
+	if err := ring.Format(good, 64, 0); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(b []byte) []byte{
+		"short":         func(b []byte) []byte { return b[:4000] },
+		"cut":           func(b []byte) []byte { return b[:len(b)-1] },
+		"magic":         func(b []byte) []byte { b[0]++; return b },
+		"version":       func(b []byte) []byte { b[8]++; return b },
+		"chunk bytes":   func(b []byte) []byte { b[0x0d]++; return b },
+		"chunks":        func(b []byte) []byte { b[0x12] = 3; return b },
+		"many chunks":   func(b []byte) []byte { b[0x13] = 0x80; return b },
+		"fifo":          func(b []byte) []byte { b[0x18]++; return b },
+		"chunks' place": func(b []byte) []byte { b[0x21]++; return b },
+	} {
+		b := memory(64)
+		copy(b, good)
+		if _, err := ring.NewReader(change(b)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	for _, chunks := range []int{0, 1, 32, 65, 1 << 24} {
+		if err := ring.Format(good, chunks, 0); err == nil {
+			t.Errorf("%d chunks: no error", chunks)
+		}
+	}
+}
+
+// FuzzReader reads rings in which anything may stand. It must end, and what
+// it hands out must be of known sites.
+func FuzzReader(f *testing.F) {
+	mem := memory(64)
+	if err := ring.Format(mem, 64, 0); err != nil {
+		f.Fatal(err)
+	}
+	c := ringtest.New(mem)
+	l := c.Lane(1, 0, 0, 0, 0)
+	l.Record(2, 1, 1)
+	l.Record(5, 1, 1, 1, 2, 3, 4, 5, 6)
+	offset := ring.Size(64) - 64*ring.ChunkBytes
+	f.Add(mem[offset:][:ring.ChunkBytes], uint64(1))
+	f.Fuzz(func(t *testing.T, chunk []byte, taken uint64) {
+		mem := memory(64)
+		if err := ring.Format(mem, 64, 0); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 64 {
+			if taken>>i&1 != 0 {
+				clear(mem[0x1000+4*i:][:4])
+			}
+			copy(mem[offset+i*ring.ChunkBytes:][:ring.ChunkBytes], chunk)
+		}
+		r, err := ring.NewReader(mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b ring.Batch
+		for range 3 {
+			r.Poll(sizes, &b, 1000)
+			r.EndGrid(1)
+		}
+		r.Finish(&b)
+		rows := 0
+		for _, run := range b.Runs {
+			rows += run.N
+		}
+		if rows != b.Len() {
+			t.Errorf("%d records in runs, %d in the columns", rows, b.Len())
+		}
+		for _, site := range b.Site {
+			if int(site) >= len(sizes) || sizes[site] == 0 {
+				t.Errorf("a record of site %d", site)
+			}
+		}
+		if b.Len() > 64*64*2 {
+			t.Errorf("%d records in 64 chunks", b.Len())
+		}
+	})
+}
+
+// BenchmarkPoll drains rings that are full of records of one slot: what a
+// recorder must keep up with is its records/s.
+func BenchmarkPoll(b *testing.B) {
+	const chunks = 8192
+	mem := memory(chunks)
+	full := memory(chunks)
+	if err := ring.Format(full, chunks, 0); err != nil {
+		b.Fatal(err)
+	}
+	c := ringtest.New(full)
+	for i := range chunks {
+		l := c.Lane(1, uint32(i), 0, 0, uint16(i%132))
+		for range 59 {
+			l.Record(2, 0, 1)
+		}
+	}
+	var batch ring.Batch
+	records := 0
+	for b.Loop() {
+		b.StopTimer()
+		copy(mem, full)
+		r, err := ring.NewReader(mem)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		for more := true; more; {
+			batch.Reset()
+			more = r.Poll(sizes, &batch, 1<<16)
+			records += batch.Len()
+		}
+	}
+	b.ReportMetric(float64(records)/b.Elapsed().Seconds()/1e6, "Mrecords/s")
+}

@@ -1,0 +1,140 @@
+// Package ringtest writes to rings as the lanes of a GPU do, for tests. Like
+// theirs its lanes share nothing but the ring's memory and its counter of
+// tickets, and the writer may be another process than the reader.
+//
+// It is written against the layout in package ring's documentation and shares
+// no code with the reader, so that each is a check of the other.
+package ringtest
+
+import (
+	"encoding/binary"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+const valid = 1 << 63
+
+// Context is a CUDA context whose kernels write to a ring.
+type Context struct {
+	fifo    []uint32
+	words   []uint64
+	mask    uint64
+	drop    bool
+	tickets atomic.Uint64
+	clock   atomic.Uint64
+	// Stop, if it is not nil, makes lanes that wait for a chunk give up once
+	// it is closed: what a test does in place of ending a process.
+	Stop <-chan struct{}
+}
+
+// New is a context on the ring in mem.
+func New(mem []byte) *Context {
+	le := binary.LittleEndian
+	chunks := le.Uint32(mem[0x10:])
+	fifo, words := le.Uint64(mem[0x18:]), le.Uint64(mem[0x20:])
+	return &Context{
+		fifo:  unsafe.Slice((*uint32)(unsafe.Pointer(&mem[fifo])), chunks),
+		words: unsafe.Slice((*uint64)(unsafe.Pointer(&mem[words])), chunks*128),
+		mask:  uint64(chunks - 1),
+		drop:  le.Uint32(mem[0x14:])&1 != 0,
+	}
+}
+
+// Clock is the time of the GPU: every reading is 40 cycles after the one
+// before.
+func (c *Context) Clock() uint64 { return c.clock.Add(40) }
+
+// Nanoseconds is %globaltimer at a clock: 2 GHz, in steps of 32 ns.
+func Nanoseconds(clock uint64) uint64 { return 1<<60 + clock/2&^31 }
+
+// Lane writes the records that one lane is the leader of.
+type Lane struct {
+	c          *Context
+	grid       uint64
+	cta        uint32
+	warp, lane uint8
+	sm         uint16
+	words      []uint64 // of its chunk
+	slot       int
+	lost       uint32
+}
+
+// Lane is a lane that has no chunk yet.
+func (c *Context) Lane(grid uint64, cta uint32, warp, lane uint8, sm uint16) *Lane {
+	return &Lane{c: c, grid: grid, cta: cta, warp: warp, lane: lane, sm: sm, slot: 64}
+}
+
+// Record writes a record whose clock is read now. It reports whether there was
+// a chunk for it.
+func (l *Lane) Record(site, operand, lanes uint32, values ...uint64) bool {
+	return l.RecordAt(l.c.Clock(), site, operand, lanes, values...)
+}
+
+// RecordAt writes a record of which the clock was read before.
+func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uint64) bool {
+	if 64-l.slot < 4 && !l.take() {
+		l.lost++
+		return false
+	}
+	if l.lost > 0 {
+		l.put(valid|1<<40|clock&(1<<40-1), valid|uint64(l.lost)<<32|1<<l.lane)
+		l.lost = 0
+		if 64-l.slot < 4 && !l.take() {
+			l.lost++
+			return false
+		}
+	}
+	l.put(valid|uint64(site)<<40|clock&(1<<40-1), valid|uint64(operand)<<32|uint64(lanes))
+	for i := 0; i < len(values); i += 2 {
+		l.put(valid|values[i], valid|values[i+1])
+	}
+	return true
+}
+
+// Torn writes one of the two words of a record.
+func (l *Lane) Torn(site uint32) {
+	if 64-l.slot < 4 && !l.take() {
+		return
+	}
+	atomic.StoreUint64(&l.words[2*l.slot], valid|uint64(site)<<40)
+}
+
+// Close says that the lane writes no more.
+func (l *Lane) Close() {
+	if 64-l.slot >= 4 {
+		l.put(valid, valid)
+	}
+	l.slot = 64
+}
+
+func (l *Lane) put(w0, w1 uint64) {
+	atomic.StoreUint64(&l.words[2*l.slot], w0)
+	atomic.StoreUint64(&l.words[2*l.slot+1], w1)
+	l.slot++
+}
+
+// take waits for a chunk, or finds that there is none.
+func (l *Lane) take() bool {
+	c := l.c
+	if c.drop && atomic.LoadUint32(&c.fifo[c.tickets.Load()&c.mask]) == 0 {
+		return false
+	}
+	entry := &c.fifo[(c.tickets.Add(1)-1)&c.mask]
+	var number uint32
+	for number = atomic.LoadUint32(entry); number == 0; number = atomic.LoadUint32(entry) {
+		select {
+		case <-c.Stop:
+			return false
+		default:
+			runtime.Gosched()
+		}
+	}
+	atomic.StoreUint32(entry, 0)
+	l.words = c.words[(number-1)*128:][:128]
+	l.slot = 0
+	l.put(valid|l.grid, valid|uint64(l.sm)<<43|uint64(l.lane)<<38|uint64(l.warp)<<32|uint64(l.cta))
+	clock := c.Clock()
+	l.put(valid|clock, valid|Nanoseconds(clock))
+	return true
+}
