@@ -135,7 +135,7 @@ func (c *compiler) compile(fn *function) error {
 	}
 	var lines []line
 	labels := make(map[*ptx.Label]int32)
-	c.flatten(fn.f.Body, nil, &lines, labels)
+	flatten(fn.f.Body, nil, &lines, labels, c.declare)
 	if len(c.k.code)+len(lines) > maxCode {
 		return fmt.Errorf("%s: more than %d instructions in a kernel", c.k.file, maxCode)
 	}
@@ -175,18 +175,18 @@ func (c *compiler) end(fn *function, lines []line) {
 }
 
 // flatten lists the instructions of a block, and notes at which of them the
-// labels stand.
-func (c *compiler) flatten(b *ptx.Block, loc *ptx.Loc, lines *[]line, labels map[*ptx.Label]int32) *ptx.Loc {
+// labels stand. declare gets its variables.
+func flatten(b *ptx.Block, loc *ptx.Loc, lines *[]line, labels map[*ptx.Label]int32, declare func(*ptx.Variable)) *ptx.Loc {
 	for _, s := range b.Statements {
 		switch s := s.(type) {
 		case *ptx.Block:
-			loc = c.flatten(s, loc, lines, labels)
+			loc = flatten(s, loc, lines, labels, declare)
 		case *ptx.Label:
 			labels[s] = int32(len(*lines))
 		case *ptx.Loc:
 			loc = s
 		case *ptx.Variable:
-			c.declare(s)
+			declare(s)
 		case *ptx.Instruction:
 			*lines = append(*lines, line{s, loc})
 		}
@@ -204,10 +204,8 @@ func (c *compiler) site(l line) *emu.Site {
 // siteAt is a place in the sources, or in the PTX where it has no .loc.
 func (c *compiler) siteAt(loc *ptx.Loc, pos ptx.Pos) *emu.Site {
 	at, place := uint32(pos.Line), uint32(len(c.k.code))
-	if loc != nil && loc.Line > 0 {
-		if name := c.m.Files[loc.File]; name != "" {
-			return emu.NewSite(baseName(name), uint32(loc.Line), at, place)
-		}
+	if file, line := sourceLine(c.m, loc); file != "" {
+		return emu.NewSite(file, line, at, place)
 	}
 	return emu.NewSite(c.k.file, at, at, place)
 }

@@ -33,6 +33,9 @@ type Result struct {
 	// Buffers is what the buffers that were passed hold afterwards, by
 	// argument; nil for other arguments.
 	Buffers [][]byte
+	// Variables is what the module's variables in global memory hold
+	// afterwards, by name: those that the kernel names.
+	Variables map[string][]byte
 }
 
 // Prepare fills in what the kernel itself says about its launch (.reqntid,
@@ -134,9 +137,13 @@ func (k *Kernel) Launch(ctx context.Context, cfg emu.Config, args []Arg, sink em
 	for rank := range int(cfg.Cluster.Size()) {
 		r.consts = append(r.consts, k.constsOf(rank))
 	}
+	res.Variables = make(map[string][]byte)
 	for _, g := range k.globals {
 		data := make([]byte, g.size)
 		copy(data, g.init)
+		if g.v.Space == "global" {
+			res.Variables[g.v.Name] = data
+		}
 		r.mem.add("variable "+g.v.Name, data, g.v.Space == "const")
 	}
 	if r.param, res.Buffers, err = k.pass(r.mem, args); err != nil {

@@ -48,3 +48,12 @@ func (s *sources) frame(loc *ptx.Loc) *ptx.Loc {
 	}
 	return at
 }
+
+// sourceLine is the file, without its folder, and the line that a .loc names;
+// "" if it names none.
+func sourceLine(m *ptx.Module, loc *ptx.Loc) (file string, line uint32) {
+	if loc == nil || loc.Line <= 0 || m.Files[loc.File] == "" {
+		return "", 0
+	}
+	return baseName(m.Files[loc.File]), uint32(loc.Line)
+}
