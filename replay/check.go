@@ -131,7 +131,8 @@ type run struct {
 	mute, cut bool // events are missing in the middle; at the end
 	partial   bool // the file is not whole
 	refuse    string
-	draw      *drawing // nil where no picture is wanted
+	draw      *drawing        // nil where no picture is wanted
+	begin     func() Observer // nil where nobody observes
 }
 
 // worker replays the scopes that fall to it.
@@ -142,10 +143,11 @@ type worker struct {
 	finished      map[uint32]bool
 	exited        uint64 // lanes of finished scopes
 	counts        Counts
-	done          []*scope // finished scopes with findings
-	sketch        *sketch  // its part of the picture; nil for none
-	others        others   // what is known of other schedules
-	stay          bool     // scopes stay when they are over: their state is wanted
+	done          []*scope     // finished scopes with findings
+	sketch        *sketch      // its part of the picture; nil for none
+	observe       *observation // nil for nobody
+	others        others       // what is known of other schedules
+	stay          bool         // scopes stay when they are over: their state is wanted
 	explained     bool
 	strange, late oddity // events that the launch cannot have; events after the end of their scope
 }
@@ -219,6 +221,9 @@ func (r *run) start(n int) {
 		}
 		if r.draw != nil {
 			w.sketch = r.draw.sketch()
+		}
+		if r.begin != nil {
+			w.observe = &observation{r.begin()}
 		}
 		r.workers = append(r.workers, w)
 	}
@@ -360,8 +365,11 @@ const rowFields = trace.Fields(1<<trace.FieldPred | 1<<trace.FieldResult | 1<<tr
 func (w *worker) newScope(index uint32) *scope {
 	s := newScope(&w.r.launch, w.r.layout, index, w.r.opt.lookahead())
 	s.mute, s.functions = w.r.mute, w.r.functions
-	if w.sketch != nil {
+	switch {
+	case w.sketch != nil:
 		s.watch = w.sketch.pic
+	case w.observe != nil:
+		s.watch = w.observe
 	}
 	if w.r.follows() {
 		s.classes = w.r.classes
@@ -374,6 +382,9 @@ func (w *worker) newScope(index uint32) *scope {
 // retire frees a scope that is over: all its lanes have exited.
 func (w *worker) retire(index uint32, s *scope) {
 	s.finish(false)
+	if w.observe != nil {
+		w.observe.over(s)
+	}
 	w.keep(s)
 	delete(w.scopes, index)
 	w.finished[index] = true
@@ -434,6 +445,9 @@ func (r *run) finish() {
 					w.sketch.ending(s)
 				}
 				s.finish(r.cut)
+				if w.observe != nil {
+					w.observe.over(s)
+				}
 			}
 		})
 	}

@@ -115,7 +115,7 @@ func (s *scope) collect(w *warp, r *row, forced bool) bool {
 		s.become(w, r, strand{split: true, co: c})
 		c.tally.add(r.who(), 1)
 		if s.watch != nil {
-			s.watch.arrived(c.at(), r.time, uint64(popcount(r.lanes)), c.m.Expected())
+			s.watch.arrived(r, c.at(), uint64(popcount(r.lanes)), c.m.Expected())
 		}
 		s.order.joins(w, r, c)
 		c.m.Arrive(id, w.id, r.lanes, &s.eff)
@@ -172,7 +172,7 @@ func (s *scope) collectiveDone(c *collective, w *warp, r *row) {
 		ref.Phase -= uint64(s.eff.Completed)
 		c.forced = false
 		if s.watch != nil {
-			s.watch.completed(ref, s.now)
+			s.watch.completed(s, ref, s.now)
 		}
 	}
 	s.violations(w, r, ref)

@@ -140,8 +140,8 @@ func (s *scope) settle(mb *mbar) {
 		return
 	}
 	eff := s.eff // the caller's effect is not ours
-	s.eff = barrier.Effect{}
-	defer func() { s.eff = eff }()
+	s.eff, s.landing = barrier.Effect{}, true
+	defer func() { s.eff, s.landing = eff, false }()
 	phase := m.Phase
 	if mb.async > 0 && m.Pending > 0 && m.Pending <= mb.async {
 		for m.Phase == phase && mb.async > 0 && !m.Completing && m.Pending > 0 {
@@ -183,7 +183,9 @@ func (s *scope) finishCopies(mb *mbar) {
 	for ; mb.async > 0 && mb.m.Pending > 0; mb.async-- {
 		mb.m.CpAsyncDone(&s.eff)
 	}
+	s.landing = true
 	s.advanced(mb, phase)
+	s.landing = false
 }
 
 // advanced does what the end of phases entails.
@@ -212,7 +214,7 @@ func (s *scope) advanced(mb *mbar, before uint64) {
 		for p := max(before, mb.m.Phase-min(mb.m.Phase, 32)); p < mb.m.Phase; p++ {
 			ref := mb.ref
 			ref.Phase = p
-			s.watch.completed(ref, s.now)
+			s.watch.completed(s, ref, s.now)
 		}
 	}
 }
@@ -301,7 +303,7 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 func (s *scope) arrivedOn(mb *mbar, r *row, arrivals uint64) {
 	mb.came(r.who())
 	if s.watch != nil {
-		s.watch.arrived(mb.at(), r.time, arrivals, uint64(mb.m.Expected))
+		s.watch.arrived(r, mb.at(), arrivals, uint64(mb.m.Expected))
 	}
 }
 
@@ -412,7 +414,9 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 		}
 	}
 	s.violations(w, r, ref)
+	s.landing = r.op.Kind == trace.KindMbarCompleteTx
 	s.advanced(mb, before)
+	s.landing = false
 	s.adopt(mb)
 	s.progress = true
 	return true

@@ -108,10 +108,10 @@ func (p *picture) row(r Row) *track {
 }
 
 // changed draws the warp's state up to now.
-func (p *picture) changed(s *scope, w *warp, time int64) {
+func (p *picture) changed(s *scope, w *warp, r *row) {
 	t := p.row(Row{w.cta.id, w.id})
-	p.advance(s, w, t, time)
-	t.cells[p.slice(t, time)] |= cellEvents
+	p.advance(s, w, t, r.time)
+	t.cells[p.slice(t, r.time)] |= cellEvents
 }
 
 // released draws the wait that ends by the hand of others.
@@ -150,12 +150,12 @@ func (s *scope) worstOf(w *warp) (worst Activity, mixed bool) {
 }
 
 // arrived opens a phase of a barrier, or adds to it.
-func (p *picture) arrived(ref BarrierRef, time int64, n, expected uint64) {
+func (p *picture) arrived(r *row, ref BarrierRef, n, expected uint64) {
 	l := p.lane(ref)
 	if !l.begun {
-		l.begun, l.open = true, Phase{Phase: ref.Phase, From: time, To: -1}
+		l.begun, l.open = true, Phase{Phase: ref.Phase, From: r.time, To: -1}
 	}
-	l.open.From = min(l.open.From, time)
+	l.open.From = min(l.open.From, r.time)
 	l.open.Arrivals += n
 	l.open.Expected = max(l.open.Expected, expected)
 }
@@ -173,7 +173,7 @@ func (p *picture) lane(ref BarrierRef) *laneTrack {
 }
 
 // completed ends the phase.
-func (p *picture) completed(ref BarrierRef, time int64) {
+func (p *picture) completed(_ *scope, ref BarrierRef, time int64) {
 	l := p.lane(ref)
 	if !l.begun {
 		l.open = Phase{Phase: ref.Phase, From: time}

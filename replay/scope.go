@@ -56,6 +56,7 @@ type scope struct {
 	now      int64          // time of the row that is fed
 	step     uint64         // rows performed
 	progress bool           // something completed since the last drain
+	landing  bool           // bytes are landing: what completes now completes by them
 	stalled  []*warp        // warps with parked rows
 	parked   int            // rows in them
 	trap     string         // reason of a trap; "" for none
@@ -79,19 +80,19 @@ type scope struct {
 	hazards  findings         // what another schedule could do
 }
 
-// watcher is told what happens, for a picture of the launch.
+// watcher is told what happens, for a picture of the launch or an observer.
 type watcher interface {
-	// changed: the warp's strands are about to change, by an event of this
-	// time.
-	changed(s *scope, w *warp, time int64)
+	// changed: the warp's strands are about to change, by this row.
+	changed(s *scope, w *warp, r *row)
 	// released: strands of the warp are about to be let go by others.
 	released(s *scope, w *warp, time int64)
 	// used: the barrier was initialised or waited on.
 	used(ref BarrierRef)
 	// completed: the barrier's phase ended.
-	completed(ref BarrierRef, time int64)
-	// arrived: lanes arrived in the barrier's phase, which needs so many.
-	arrived(ref BarrierRef, time int64, n, expected uint64)
+	completed(s *scope, ref BarrierRef, time int64)
+	// arrived: a row's lanes arrived in the barrier's phase, which needs so
+	// many.
+	arrived(r *row, ref BarrierRef, n, expected uint64)
 }
 
 // cta is one CTA of a scope.

@@ -204,7 +204,7 @@ func (s *scope) bar(w *warp, r *row) {
 	s.order.arrival(w, r, id)
 	c.named.Do(op, &s.eff)
 	if s.watch != nil {
-		s.watch.arrived(ref, r.time, uint64(popcount(r.lanes)), uint64(c.named.Expected(int(id))))
+		s.watch.arrived(r, ref, uint64(popcount(r.lanes)), uint64(c.named.Expected(int(id))))
 	}
 	s.violations(w, r, ref)
 	s.target(w, r)
@@ -239,7 +239,7 @@ func (s *scope) namedDone(c *cta) {
 				if i == 0 || rel.Bar != s.eff.Released[i-1].Bar {
 					ref := s.namedRef(c, rel.Bar)
 					ref.Phase = rel.Phase
-					s.watch.completed(ref, s.now)
+					s.watch.completed(s, ref, s.now)
 				}
 			}
 		}

@@ -85,7 +85,7 @@ func (s *scope) become(w *warp, r *row, next strand) *strand {
 // leave takes the lanes of a row out of their strands.
 func (s *scope) leave(w *warp, r *row) {
 	if s.watch != nil {
-		s.watch.changed(s, w, r.time)
+		s.watch.changed(s, w, r)
 	}
 	w.seen |= r.lanes
 	keep := w.strands[:0]
