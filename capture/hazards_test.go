@@ -71,11 +71,19 @@ func TestPTXCorpusHazards(t *testing.T) {
 // recordRow runs a row of the corpus, in turn for seed 0, else at random.
 func recordRow(t *testing.T, row []string, m *ptx.Module, k *interp.Kernel, seed uint64) *replay.Report {
 	t.Helper()
-	cfg := emu.Config{
-		Grid: dimOf(t, row[3]), Block: dimOf(t, row[4]), Cluster: dimOf(t, row[5]), Shared: number(t, row[6]), Cooperative: row[7] == "1",
-	}
+	cfg, args := launchOf(t, row)
 	if seed > 0 {
 		cfg.Schedule, cfg.Seed = emu.Random, seed
+	}
+	_, rep := recordPTX(t, m, k, cfg, args)
+	return rep
+}
+
+// launchOf is how a row of the corpus is launched.
+func launchOf(t *testing.T, row []string) (emu.Config, []interp.Arg) {
+	t.Helper()
+	cfg := emu.Config{
+		Grid: dimOf(t, row[3]), Block: dimOf(t, row[4]), Cluster: dimOf(t, row[5]), Shared: number(t, row[6]), Cooperative: row[7] == "1",
 	}
 	var args []interp.Arg
 	for _, text := range row[11:] {
@@ -88,6 +96,5 @@ func recordRow(t *testing.T, row []string, m *ptx.Module, k *interp.Kernel, seed
 		}
 		args = append(args, a)
 	}
-	_, rep := recordPTX(t, m, k, cfg, args)
-	return rep
+	return cfg, args
 }

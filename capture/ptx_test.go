@@ -59,6 +59,12 @@ func compileFile(t testing.TB, file, entry string) (*ptx.Module, *interp.Kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return compileSource(t, file, entry, src)
+}
+
+// compileSource decodes a kernel of a file whose text is given.
+func compileSource(t testing.TB, file, entry string, src []byte) (*ptx.Module, *interp.Kernel) {
+	t.Helper()
 	m, err := ptx.Parse(filepath.Base(file), src)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +86,17 @@ func compileFile(t testing.TB, file, entry string) (*ptx.Module, *interp.Kernel)
 // recordPTX runs a kernel and replays its recording.
 func recordPTX(t testing.TB, m *ptx.Module, k *interp.Kernel, cfg emu.Config, args []interp.Arg) (interp.Result, *replay.Report) {
 	t.Helper()
+	res, r := tracePTX(t, m, k, cfg, args)
+	rep, err := replay.Check(context.Background(), r, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, rep
+}
+
+// tracePTX runs a kernel and opens its recording.
+func tracePTX(t testing.TB, m *ptx.Module, k *interp.Kernel, cfg emu.Config, args []interp.Arg) (interp.Result, *trace.Reader) {
+	t.Helper()
 	var buf bytes.Buffer
 	w, err := trace.NewWriter(&buf, trace.Options{})
 	if err != nil {
@@ -96,11 +113,7 @@ func recordPTX(t testing.TB, m *ptx.Module, k *interp.Kernel, cfg emu.Config, ar
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := replay.Check(context.Background(), r, replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res, rep
+	return res, r
 }
 
 // number reads a field.
