@@ -1,6 +1,10 @@
 package ring
 
-import "sync/atomic"
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+)
 
 // Reader reads a ring while it is written. Whatever stands in the memory, it
 // reads only what lies in it, and hands out records of known sites only.
@@ -9,18 +13,20 @@ import "sync/atomic"
 type Reader struct {
 	view
 	numbers []uint32 // chunk of each entry of the fifo
-	head    uint64   // tickets that were seen taken, all before it
-	tail    uint64   // tickets that have a chunk
-	active  []chunk
-	ended   map[uint64]bool // grids that have ended lately
-	order   []uint64        // of them, in the order of their ends
-	broken  int
+	// Tickets, in the order read <= head <= tail: those before read have had
+	// their chunk read at least once, those before head were seen taken,
+	// those before tail have a chunk.
+	read, head, tail uint64
+	open             []chunk // that were read, and will be written to further
+	latest           uint64  // Time of the chunk before read
+	ending           []ending
+	broken           int
+	last             bool
 }
 
-// endedGrids is how many grids that have ended are remembered. A chunk of one
-// is seen in the Poll that follows, unless a lane of another grid is between
-// its ticket and its chunk just then.
-const endedGrids = 4096
+// ending is a grid that has ended, and the ticket before which all of its
+// lanes took theirs.
+type ending struct{ grid, before uint64 }
 
 // chunk is one that a lane has.
 type chunk struct {
@@ -39,7 +45,7 @@ func NewReader(mem []byte) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{view: v, tail: v.mask + 1, ended: make(map[uint64]bool), numbers: make([]uint32, v.mask+1)}
+	r := &Reader{view: v, tail: v.mask + 1, numbers: make([]uint32, v.mask+1)}
 	for i := range r.numbers {
 		r.numbers[i] = uint32(i)
 	}
@@ -54,70 +60,112 @@ func (r *Reader) Drops() bool { return r.flags&FlagDrop != 0 }
 
 // Taken is how many chunks lanes have, as of the last Poll: if that is all of
 // them, lanes wait.
-func (r *Reader) Taken() int { return len(r.active) }
+func (r *Reader) Taken() int { return len(r.open) + int(r.head-r.read) }
 
 // Broken is how many chunks held what no lane writes.
 func (r *Reader) Broken() int { return r.broken }
 
-// EndGrid tells that no lane of the grid will write any more: its chunks are
-// recycled once they have been read.
+// EndGrid tells that no lane of the grid will write any more. Once all that
+// they wrote has been handed out, the grid is in a batch's Ended.
 func (r *Reader) EndGrid(grid uint64) {
-	grid &^= valid
-	if r.ended[grid] {
-		return
-	}
-	if len(r.order) == endedGrids {
-		delete(r.ended, r.order[0])
-		r.order = append(r.order[:0], r.order[1:]...)
-	}
-	r.ended[grid] = true
-	r.order = append(r.order, grid)
+	r.ending = append(r.ending, ending{grid &^ valid, r.taken()})
 }
 
-// Poll appends what was written since the last one, some limit of records or
-// a chunk's more, and recycles what can be. Sizes is the number of slots (1 to
+// taken is a ticket before which are all that lanes have by now. They may take
+// their chunks in another order than their tickets, but not by much.
+func (r *Reader) taken() uint64 {
+	const near = 4096
+	end := r.head
+	for at := r.head; at < r.tail && at < end+near; at++ {
+		if atomic.LoadUint32(&r.fifo[at&r.mask]) == 0 {
+			end = at + 1
+		}
+	}
+	return end
+}
+
+// Last tells that all lanes are gone. From now on nothing is recycled, and
+// lanes that had a ticket and took no chunk keep nobody waiting.
+func (r *Reader) Last() { r.last = true }
+
+// Poll appends what was written since the last one, and recycles what can be.
+// Of the chunks that were not read before it reads, in the order in which
+// lanes took them, only until there are as many records as the limit: it
+// returns true if some are left. Sizes is the number of slots (1 to
 // MaxRecordSlots) of a record of each site; 0 is no site.
-//
-// It returns true if the limit ended it: there may be more to read.
 func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
 	r.take()
-	end := b.Len() + limit
-	for i := 0; i < len(r.active); {
-		if b.Len() >= end {
-			r.rotate(i)
-			return true
+	kept := r.open[:0]
+	for i := range r.open {
+		if c := &r.open[i]; r.readChunk(c, sizes, b) {
+			r.recycle(c.number)
+		} else {
+			kept = append(kept, *c)
 		}
-		c := &r.active[i]
-		if !r.read(c, sizes, b) {
-			if c.next < 2 || !r.ended[c.head.Grid] {
-				i++
-				continue
-			}
-			r.torn(c, b)
-		}
-		r.recycle(c.number)
-		last := len(r.active) - 1
-		r.active[i] = r.active[last]
-		r.active = r.active[:last]
 	}
-	return false
+	r.open = kept
+	for ; r.read < r.head; r.read++ {
+		if b.Len() >= limit {
+			break
+		}
+		at := r.read & r.mask
+		if r.last && atomic.LoadUint32(&r.fifo[at]) != 0 {
+			continue // nobody has it
+		}
+		c := chunk{number: r.numbers[at]}
+		if !r.readChunk(&c, sizes, b) {
+			r.open = append(r.open, c)
+		} else {
+			r.recycle(c.number)
+		}
+		if c.next >= 2 {
+			r.latest = c.head.Time
+		}
+	}
+	b.Bound = math.MaxUint64
+	if more = r.read < r.head; more {
+		b.Bound = r.timeOf(r.read)
+	}
+	r.end(b)
+	return more
 }
 
-// rotate puts the first n active chunks behind the others, so that these are
-// read first the next time.
-func (r *Reader) rotate(n int) {
-	r.active = append(r.active, r.active[:n]...)
-	r.active = r.active[:copy(r.active, r.active[n:])]
+// timeOf is when a lane took the chunk of a ticket that is not read yet.
+func (r *Reader) timeOf(ticket uint64) uint64 {
+	c := chunk{number: r.numbers[ticket&r.mask]}
+	if c.open(r.wordsOf(&c)) {
+		return max(c.head.Time, r.latest)
+	}
+	return r.latest
+}
+
+// end hands out the grids of which everything has been read.
+func (r *Reader) end(b *Batch) {
+	from := len(b.Ended)
+	r.ending = slices.DeleteFunc(r.ending, func(e ending) bool {
+		if e.before > r.read && !r.last {
+			return false
+		}
+		b.Ended = append(b.Ended, e.grid)
+		return true
+	})
+	ended := b.Ended[from:]
+	if len(ended) == 0 {
+		return
+	}
+	r.open = slices.DeleteFunc(r.open, func(c chunk) bool {
+		if c.next < 2 || !slices.Contains(ended, c.head.Grid) {
+			return false
+		}
+		r.torn(&c, b)
+		r.recycle(c.number)
+		return true
+	})
 }
 
 // take finds the chunks that lanes have taken, in the order of the tickets.
 func (r *Reader) take() {
-	for r.head < r.tail {
-		at := r.head & r.mask
-		if atomic.LoadUint32(&r.fifo[at]) != 0 {
-			return
-		}
-		r.active = append(r.active, chunk{number: r.numbers[at]})
+	for r.head < r.tail && (r.last || atomic.LoadUint32(&r.fifo[r.head&r.mask]) == 0) {
 		r.head++
 	}
 }
@@ -125,6 +173,9 @@ func (r *Reader) take() {
 // recycle makes a chunk free again. Its position in the fifo is 0: as many
 // tickets were seen taken as chunks come back.
 func (r *Reader) recycle(number uint32) {
+	if r.last {
+		return
+	}
 	clear(r.words[int(number)*ChunkBytes/8:][:ChunkBytes/8])
 	at := r.tail & r.mask
 	r.numbers[at] = number
@@ -132,10 +183,14 @@ func (r *Reader) recycle(number uint32) {
 	r.tail++
 }
 
-// read appends what is new in a chunk. It returns true if nothing more will
-// be written to it.
-func (r *Reader) read(c *chunk, sizes []uint8, b *Batch) (over bool) {
-	words := r.words[int(c.number)*ChunkBytes/8:][:ChunkBytes/8]
+func (r *Reader) wordsOf(c *chunk) []uint64 {
+	return r.words[int(c.number)*ChunkBytes/8:][:ChunkBytes/8]
+}
+
+// readChunk appends what is new in a chunk. It returns true if nothing more
+// will be written to it.
+func (r *Reader) readChunk(c *chunk, sizes []uint8, b *Batch) (over bool) {
+	words := r.wordsOf(c)
 	if c.next < 2 && !c.open(words) || c.broken {
 		return false
 	}
@@ -212,6 +267,10 @@ func (c *chunk) advance(w0 uint64) uint64 {
 func (r *Reader) breaks(c *chunk, b *Batch) {
 	c.broken = true
 	r.broken++
+	c.gap(b)
+}
+
+func (c *chunk) gap(b *Batch) {
 	b.add(SiteGap, max(c.clock, c.head.Clock), 1, 1<<c.head.Lane)
 }
 
@@ -240,8 +299,8 @@ func written(words []uint64) bool {
 // the writers are gone, and the last Poll read all that was whole. It returns
 // how many records that are.
 func (r *Reader) Finish(b *Batch) (torn int) {
-	for i := range r.active {
-		if r.torn(&r.active[i], b) {
+	for i := range r.open {
+		if r.torn(&r.open[i], b) {
 			torn++
 		}
 	}
@@ -253,12 +312,12 @@ func (r *Reader) torn(c *chunk, b *Batch) bool {
 	if c.next < 2 || c.broken || int(c.next) >= fullSlots {
 		return false
 	}
-	at := int(c.number)*ChunkBytes/8 + 2*int(c.next)
-	if (atomic.LoadUint64(&r.words[at])|atomic.LoadUint64(&r.words[at+1]))&valid == 0 {
+	w := r.wordsOf(c)[2*int(c.next):]
+	if (atomic.LoadUint64(&w[0])|atomic.LoadUint64(&w[1]))&valid == 0 {
 		return false
 	}
 	first := b.Len()
-	b.add(SiteGap, max(c.clock, c.head.Clock), 1, 1<<c.head.Lane)
+	c.gap(b)
 	c.run(b, first, len(b.Value))
 	return true
 }

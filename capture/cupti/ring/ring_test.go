@@ -3,6 +3,7 @@ package ring_test
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"unsafe"
@@ -169,6 +170,9 @@ func TestWrap(t *testing.T) {
 				b.Reset()
 				more = r.Poll(sizes, &b, limit)
 				read.add(&b)
+				if more != (b.Bound < math.MaxUint64) {
+					t.Fatalf("more to read: %v, and all before %d was", more, b.Bound)
+				}
 			}
 		}
 		read.check(t, wrote)
@@ -267,6 +271,31 @@ func TestTorn(t *testing.T) {
 	}
 }
 
+// A lane that ends between its ticket and its chunk keeps the chunks behind
+// it from being seen only until all lanes are known to be gone.
+func TestTicketWithoutChunk(t *testing.T) {
+	mem := memory(64)
+	if err := ring.Format(mem, 64, 0); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ring.NewReader(mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ringtest.New(mem)
+	c.Ticket()
+	c.Lane(1, 0, 0, 0, 0).Record(2, 7, 1)
+	r.EndGrid(1)
+	var b ring.Batch
+	if r.Poll(sizes, &b, 1000); b.Len() != 0 || len(b.Ended) != 0 {
+		t.Errorf("%d records, ended: %d", b.Len(), b.Ended)
+	}
+	r.Last()
+	if r.Poll(sizes, &b, 1000); b.Len() != 1 || len(b.Ended) != 1 {
+		t.Errorf("%d records, ended: %d", b.Len(), b.Ended)
+	}
+}
+
 // A record of no known site ends what can be read of its chunk.
 func TestUnknownSite(t *testing.T) {
 	r, c := made(t, 64, 0)
@@ -301,8 +330,8 @@ func TestEndGrid(t *testing.T) {
 		r.Poll(sizes, &b, 1000)
 		r.EndGrid(grid)
 		b.Reset()
-		if r.Poll(sizes, &b, 1000); r.Taken() != 0 {
-			t.Fatalf("grid %d has ended and has chunks", grid)
+		if r.Poll(sizes, &b, 1000); r.Taken() != 0 || !slices.Equal(b.Ended, []uint64{grid}) {
+			t.Fatalf("grid %d has ended: %d chunks are taken, ended: %d", grid, r.Taken(), b.Ended)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -23,6 +24,9 @@ type Context struct {
 	drop    bool
 	tickets atomic.Uint64
 	clock   atomic.Uint64
+	// Start is when the clock was 0. It goes at 2 GHz; no two readings are the
+	// same. The zero Start has it go by 40 at each reading instead.
+	Start time.Time
 	// Stop, if it is not nil, makes lanes that wait for a chunk give up once
 	// it is closed: what a test does in place of ending a process.
 	Stop <-chan struct{}
@@ -41,9 +45,22 @@ func New(mem []byte) *Context {
 	}
 }
 
-// Clock is the time of the GPU: every reading is 40 cycles after the one
-// before.
-func (c *Context) Clock() uint64 { return c.clock.Add(40) }
+// Clock reads the GPU's clock.
+func (c *Context) Clock() uint64 {
+	if c.Start.IsZero() {
+		return c.clock.Add(40)
+	}
+	for {
+		old := c.clock.Load()
+		now := max(old+1, 2*uint64(time.Since(c.Start)))
+		if c.clock.CompareAndSwap(old, now) {
+			return now
+		}
+	}
+}
+
+// Ticket takes a ticket, as a lane does that ends before it has its chunk.
+func (c *Context) Ticket() { c.tickets.Add(1) }
 
 // Nanoseconds is %globaltimer at a clock: 2 GHz, in steps of 32 ns.
 func Nanoseconds(clock uint64) uint64 { return 1<<60 + clock/2&^31 }
