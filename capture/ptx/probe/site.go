@@ -1,14 +1,17 @@
 package probe
 
 import (
+	"math/bits"
+
 	"btrace/trace"
 )
 
-// Slots of a chunk, in bytes.
+// The size of a chunk and of what is in it.
 const (
-	SlotBytes  = 16
-	ChunkSlots = 64
-	MaxSlots   = 4 // of a record; a chunk with less room than that is full
+	SlotBytes   = 16
+	ChunkSlots  = 64
+	HeaderSlots = 2 // that say whose the chunk is
+	MaxSlots    = 4 // of a record; a chunk with less room than that is full
 )
 
 // Site is a place that writes records. Its fields are plain data, so that a
@@ -18,7 +21,8 @@ type Site struct {
 	Slots    int    // of a record
 	Function string // the entry or the function that it is in, as in the PTX
 	// Op is what is the same in all records: the kind and its constant
-	// operands, the line of PTX as PC, and the source (.loc) as File and Line.
+	// operands, the line of PTX as PC, and the source (.loc) as File and
+	// Line. Has names the operands that come out of the record as well.
 	Op    trace.Op
 	Takes Takes
 }
@@ -30,10 +34,10 @@ type Takes uint16
 // first slot (o), or the values of the second (v0, v1).
 const (
 	TakesBar     Takes = 1 << iota // o: barrier (15 bits), count (16 bits)
-	TakesBarDone                   // o: barrier (15 bits), result (16 bits)
+	TakesResult                    // o: barrier (15 bits), result (16 bits)
 	TakesPred                      // v0: lanes whose predicate is true
-	TakesAddr                      // o: shared::cluster address of the mbarrier
-	TakesLocal                     // with TakesAddr: it is the own CTA's if it names rank 0
+	TakesAddr                      // o: address of the mbarrier in shared::cluster
+	TakesLocal                     // with TakesAddr: one of rank 0 is the own CTA's
 	TakesParity                    // o: bit 0
 	TakesToken                     // v0, and bit 0 of v1 as bit 63
 	TakesCount                     // v1, from bit 1 on: 32 bits
@@ -41,8 +45,9 @@ const (
 	TakesCTAMask                   // v0: 16 bits
 	TakesMask                      // v0: 32 bits
 	TakesPhase                     // v0
-	TakesBegan                     // v1, from bit 1 on: clock64 when the wait began. The record stands for a wait and a done
-	TakesEachCTA                   // one event for each CTA of the mask
+	TakesBegan                     // v1, from bit 1 on: clock64 when a wait began. The record is of the wait and of its end
+	TakesEachCTA                   // v0: 16 bits, ranks: an event for each
+	TakesYes                       // the answer of a test is yes
 )
 
 // Record is a record as the ring has it.
@@ -60,10 +65,117 @@ type Place struct {
 	Grid, Cluster trace.Dim
 }
 
-// Append appends the events of a record to events: one for most, two for a
-// wait that was over at once, of which the first has the earlier clock. It sets
-// the operation, its operands and Clk, and leaves time, launch, CTA, warp and
-// number alone. Only the growth of events allocates.
+// Append appends the events of a record to events: mostly one, but two for a
+// wait that was over at once, of which the first has the earlier clock, and as
+// many for an arrival at several CTAs. It sets the operation, its operands and
+// Clk, and leaves time, launch, CTA, warp and sequence number to the caller.
+// Only the growth of events allocates.
 func (s *Site) Append(events []trace.Event, r *Record, at *Place) []trace.Event {
-	return append(events, trace.Event{Op: s.Op})
+	e := trace.Event{Op: s.Op, Clk: r.Clock}
+	e.Lanes, e.Has = r.Lanes, e.Has.With(trace.FieldClk)
+	v0, v1, x := r.Values[0], r.Values[1], uint32(r.Values[1]>>1)
+	takes := func(t Takes) bool { return s.Takes&t != 0 }
+	rank := at.rank()
+	if takes(TakesBar) {
+		e.Bar, e.Count = r.Operand&0x7fff, r.Operand>>15
+	}
+	if takes(TakesResult) {
+		e.Bar, e.Result = r.Operand&0x7fff, r.Operand>>15
+	}
+	if takes(TakesPred) {
+		e.Pred = uint32(v0) & r.Lanes
+	}
+	if takes(TakesAddr) {
+		of := r.Operand >> rankShift
+		e.Addr = uint64(r.Operand & (1<<rankShift - 1))
+		if of == 0 && takes(TakesLocal) {
+			of = rank
+		}
+		rank = of
+	}
+	if takes(TakesParity) {
+		e.Parity = uint8(e.Addr & 1)
+		e.Addr &^= 1
+	}
+	if takes(TakesToken) {
+		e.Token = v0 | v1<<63
+	}
+	if takes(TakesCount) {
+		e.Count = x
+	}
+	if takes(TakesBytes) {
+		e.Bytes = int64(int32(x))
+	}
+	if takes(TakesMask) {
+		e.Mask = uint32(v0)
+	}
+	if takes(TakesYes) {
+		e.Result = 1
+	}
+	if takes(TakesPhase) {
+		e.Phase = v0
+	}
+	ranks := uint32(v0) & (1<<min(at.Cluster.Size(), 16) - 1)
+	if takes(TakesCTAMask) {
+		if ranks == 0 {
+			return events // it goes to nobody
+		}
+		e.CTAMask = ranks
+	}
+	if takes(TakesEachCTA) {
+		for ; ranks != 0; ranks &= ranks - 1 {
+			e := e
+			at.own(&e, uint32(bits.TrailingZeros32(ranks)))
+			events = append(events, e)
+		}
+		return events
+	}
+	if takes(TakesAddr) {
+		at.own(&e, rank)
+	}
+	if takes(TakesBegan) {
+		wait := e
+		wait.Kind, wait.Clk = trace.KindMbarWait, int64(v1>>1)
+		events = append(events, wait)
+	}
+	return append(events, e)
+}
+
+// rankShift is where an address in shared::cluster has the rank of its CTA on
+// sm_90 and later.
+const rankShift = 24
+
+// own says whose an mbarrier is, if it is another CTA's.
+func (p *Place) own(e *trace.Event, rank uint32) {
+	if rank == p.rank() {
+		return
+	}
+	e.Owner, e.Has = p.ctaOf(rank), e.Has.With(trace.FieldOwnerCTA)
+}
+
+// index is a CTA's place in the grid.
+func (p *Place) index() trace.Dim {
+	x, y := max(p.Grid[0], 1), max(p.Grid[1], 1)
+	return trace.Dim{p.CTA % x, p.CTA / x % y, p.CTA / x / y}
+}
+
+// rank is the CTA's rank in its cluster (PTX ISA, "%cluster_ctarank").
+func (p *Place) rank() uint32 {
+	at, rank := p.index(), uint32(0)
+	for i := range at {
+		n := max(p.Cluster[2-i], 1)
+		rank = rank*n + at[2-i]%n
+	}
+	return rank
+}
+
+// ctaOf is the linear index in the grid of the CTA of a rank of the cluster.
+func (p *Place) ctaOf(rank uint32) uint32 {
+	at := p.index()
+	for i := range at {
+		n := max(p.Cluster[i], 1)
+		at[i] += rank%n - at[i]%n
+		rank /= n
+	}
+	return at[0] + max(p.Grid[0], 1)*(at[1]+max(p.Grid[1], 1)*at[2])
 }

@@ -1,0 +1,318 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"btrace/capture/ptx"
+	"btrace/trace"
+)
+
+// The registers of probes, in every function that has some.
+//
+//	w        where the thread writes next; or, without a chunk, none | 1024*lost
+//	l        %lanemask_lt
+//	s        it waits for an mbarrier, and this is recorded
+//	f        the last test of an mbarrier that failed, if it did nothing since
+//	g        the predicate of the instruction
+//	c, d     clocks: of the record, and before the instruction
+//	m, p     lanes of the record; this one writes it
+//	a, o, n  address or operand, and what else the record holds
+//	the others hold something for a few instructions
+const registers = `	.reg .b64 %bt_w, %bt_f, %bt_c, %bt_d, %bt_k, %bt_x, %bt_y, %bt_u, %bt_v;
+	.reg .b32 %bt_l, %bt_m, %bt_a, %bt_o, %bt_n, %bt_h, %bt_t, %bt_i, %bt_j, %bt_z;
+	.reg .pred %bt_p, %bt_q, %bt_r, %bt_e, %bt_g, %bt_s;
+`
+
+const (
+	chunkBytes = ChunkSlots * SlotBytes
+	offsets    = chunkBytes - SlotBytes              // the bits of an address that say which slot of its chunk it is
+	lastOffset = (ChunkSlots - MaxSlots) * SlotBytes // of the last slot in which a record may begin
+	valid      = uint64(1) << 63
+	none       = valid | offsets // no chunk: no room, and nothing lost
+	clockMask  = 1<<40 - 1
+)
+
+// probe is code that is put before or behind an instruction.
+type probe struct {
+	*function
+	lines []string
+	guard string // the predicate of the lanes that execute it; "" for all that come by
+}
+
+func (p *probe) emit(format string, args ...any) {
+	p.lines = append(p.lines, fmt.Sprintf(format, args...))
+}
+
+// emitFor is emit for the lanes with a predicate only.
+func (p *probe) emitFor(pred, format string, args ...any) {
+	p.emit(format, args...)
+	if pred != "" {
+		p.lines[len(p.lines)-1] = "@" + pred + " " + p.lines[len(p.lines)-1]
+	}
+}
+
+// before and behind put the code at an instruction, and begin anew.
+func (p *probe) before(token int) {
+	if len(p.lines) > 0 {
+		p.edits.InsertBefore(token, strings.Join(p.lines, "\n\t")+"\n\t")
+	}
+	p.lines = nil
+}
+
+func (p *probe) behind(token int) {
+	if len(p.lines) > 0 {
+		p.edits.InsertAfter(token, "\n\t"+strings.Join(p.lines, "\n\t"))
+	}
+	p.lines = nil
+}
+
+// keepGuard copies the predicate of an instruction, which may write it.
+func (p *probe) keepGuard(g *ptx.Guard) {
+	if g == nil {
+		return
+	}
+	p.guard = "%bt_g"
+	op := "mov"
+	if g.Not {
+		op = "not"
+	}
+	p.emit("%s.pred %%bt_g, %s;", op, g.Name.Name)
+}
+
+// clock reads the clock.
+func (p *probe) clock(into string) { p.emit("mov.u64 %s, %%clock64;", into) }
+
+// lanes asks which lanes are here, of those with a predicate.
+func (p *probe) lanes(pred string) {
+	if pred != "" {
+		p.emit("mov.b32 %%bt_m, 0;")
+	}
+	p.emitFor(pred, "activemask.b32 %%bt_m;")
+}
+
+// split leaves of the lanes those that have the same value in a register as
+// this one.
+func (p *probe) split(pred, typ, register string) {
+	if pred != "" {
+		p.emit("setp.eq.u32 %%bt_r, 0, 0;")
+	}
+	p.emitFor(pred, "match.all.sync.%s %%bt_t|%%bt_r, %s, %%bt_m;", typ, register)
+	p.emit("@!%%bt_r match.any.sync.%s %%bt_m, %s, %%bt_m;", typ, register)
+}
+
+// leader makes the first of the lanes the one that writes.
+func (p *probe) leader(pred string) {
+	p.emit("and.b32 %%bt_t, %%bt_m, %%bt_l;")
+	if pred == "" {
+		p.emit("setp.eq.u32 %%bt_p, %%bt_t, 0;")
+	} else {
+		p.emit("setp.eq.and.u32 %%bt_p, %%bt_t, 0, %s;", pred)
+	}
+}
+
+// room says whether there is room for a record, and for which lanes: those
+// with a predicate. Without room they go to a block that takes a chunk, and
+// come back; where records may be dropped, to the end of this one.
+func (p *probe) room() (end string) {
+	p.labels++
+	n := p.labels
+	p.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
+	p.emit("and.b32 %%bt_t, %%bt_t, %d;", offsets)
+	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", lastOffset)
+	p.emit("@%%bt_q bra $bt_R%d;", n)
+	p.emit("$bt_B%d:", n)
+	cold := p.cold[p.at]
+	if cold == nil {
+		cold = new(strings.Builder)
+		p.cold[p.at] = cold
+	}
+	cold.WriteString(p.refill(n))
+	return fmt.Sprintf("$bt_S%d:", n)
+}
+
+// value is one of the two words of a slot behind the first: code that leaves it
+// in a register, but for bit 63.
+type value func(register string)
+
+// record has the leader write a record of a site, whose operand is in a
+// register, "" for 0. The other slots are values.
+func (p *probe) record(site uint32, operand string, values ...value) {
+	end := p.room()
+	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
+	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|uint64(site)<<40)
+	p.operand(operand)
+	p.emit("@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
+	p.values("%bt_p", values)
+	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", SlotBytes*(1+len(values)/2))
+	p.emit("%s", end)
+}
+
+// operand makes the second word of a record.
+func (p *probe) operand(register string) {
+	if register == "" {
+		p.emit("mov.b32 %%bt_h, 0x80000000;")
+	} else {
+		p.emit("or.b32 %%bt_h, %s, 0x80000000;", register)
+	}
+	p.emit("mov.b64 %%bt_y, {%%bt_m, %%bt_h};")
+}
+
+func (p *probe) values(pred string, values []value) {
+	for n := 0; n+1 < len(values); n += 2 {
+		values[n]("%bt_x")
+		values[n+1]("%bt_y")
+		p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid)
+		p.emit("or.b64 %%bt_y, %%bt_y, %#x;", valid)
+		p.emit("@%s st.volatile.global.v2.b64 [%%bt_w+%d], {%%bt_x, %%bt_y};", pred, SlotBytes*(1+n/2))
+	}
+}
+
+// zero, wide and shifted are values: 0, what a register of 32 bits holds, and
+// that from bit 1 on.
+func (p *probe) zero() value { return func(r string) { p.emit("mov.b64 %s, 0;", r) } }
+
+func (p *probe) wide(from string) value {
+	return func(r string) { p.emit("cvt.u64.u32 %s, %s;", r, from) }
+}
+
+func (p *probe) shifted(from string) value {
+	return func(r string) { p.emit("mul.wide.u32 %s, %s, 2;", r, from) }
+}
+
+// close has lanes say that they write no more to their chunk, if they have one
+// with room: a chunk without is known to be done with.
+func (p *probe) close() {
+	p.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
+	p.emit("and.b32 %%bt_t, %%bt_t, %d;", offsets)
+	if p.guard == "" {
+		p.emit("setp.le.u32 %%bt_q, %%bt_t, %d;", lastOffset)
+	} else {
+		p.emit("setp.le.and.u32 %%bt_q, %%bt_t, %d, %s;", lastOffset, p.guard)
+	}
+	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
+	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|SiteClose<<40)
+	p.emit("mov.b64 %%bt_y, %#x;", valid)
+	p.emit("@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
+}
+
+// refill is the block that takes a chunk: see package ring. It is only for the
+// lanes that write.
+func (r *rewriter) refill(n int) string {
+	pause := "nanosleep.u32 200;"
+	if v := r.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
+		pause = ""
+	}
+	return strings.NewReplacer("#", fmt.Sprint(n), "CTL", ControlName, "PAUSE", pause).Replace(refillText)
+}
+
+var refillText = fmt.Sprintf(`$bt_R#:
+	ld.global.u64 %%bt_u, [CTL];
+	setp.eq.u64 %%bt_q, %%bt_u, 0;
+	@%%bt_q bra $bt_S#;
+	ld.global.u64 %%bt_u, [CTL+8];
+	ld.global.u64 %%bt_v, [CTL+24];
+	ld.global.u32 %%bt_i, [CTL+16];
+	ld.global.u32 %%bt_j, [CTL+20];
+	and.b32 %%bt_j, %%bt_j, 1;
+	setp.eq.u32 %%bt_q, %%bt_j, 0;
+	@%%bt_q bra $bt_T#;
+	ld.volatile.global.u64 %%bt_x, [%%bt_u];
+	cvt.u64.u32 %%bt_y, %%bt_i;
+	setp.le.u64 %%bt_q, %%bt_x, %%bt_y;
+	@%%bt_q bra $bt_T#;
+	cvt.u32.u64 %%bt_t, %%bt_x;
+	and.b32 %%bt_t, %%bt_t, %%bt_i;
+	mad.wide.u32 %%bt_y, %%bt_t, 4, %%bt_v;
+	ld.volatile.global.u32 %%bt_t, [%%bt_y];
+	setp.ne.u32 %%bt_q, %%bt_t, 0;
+	@%%bt_q bra $bt_T#;
+	setp.lt.s64 %%bt_q, %%bt_w, 0;
+	@!%%bt_q mov.b64 %%bt_w, %#[1]x;
+	add.u64 %%bt_w, %%bt_w, %[3]d;
+	bra $bt_S#;
+$bt_T#:
+	atom.global.add.u64 %%bt_x, [%%bt_u], 1;
+	cvt.u64.u32 %%bt_y, %%bt_i;
+	setp.le.u64 %%bt_q, %%bt_x, %%bt_y;
+	cvt.u32.u64 %%bt_t, %%bt_x;
+	@%%bt_q bra $bt_C#;
+	and.b32 %%bt_t, %%bt_t, %%bt_i;
+	mad.wide.u32 %%bt_y, %%bt_t, 4, %%bt_v;
+$bt_L#:
+	ld.volatile.global.u32 %%bt_t, [%%bt_y];
+	setp.ne.u32 %%bt_q, %%bt_t, 0;
+	@%%bt_q bra $bt_G#;
+	PAUSE
+	bra $bt_L#;
+$bt_G#:
+	st.volatile.global.u32 [%%bt_y], 0;
+	sub.u32 %%bt_t, %%bt_t, 1;
+$bt_C#:
+	mov.b64 %%bt_u, %%bt_w;
+	ld.global.u64 %%bt_x, [CTL+32];
+	mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
+	mov.u64 %%bt_x, %%gridid;
+	or.b64 %%bt_x, %%bt_x, %#[2]x;
+	mov.u32 %%bt_t, %%ctaid.z;
+	mov.u32 %%bt_i, %%nctaid.y;
+	mov.u32 %%bt_j, %%ctaid.y;
+	mad.lo.u32 %%bt_t, %%bt_t, %%bt_i, %%bt_j;
+	mov.u32 %%bt_i, %%nctaid.x;
+	mov.u32 %%bt_j, %%ctaid.x;
+	mad.lo.u32 %%bt_t, %%bt_t, %%bt_i, %%bt_j;
+	mov.u32 %%bt_i, %%tid.z;
+	mov.u32 %%bt_j, %%ntid.y;
+	mov.u32 %%bt_z, %%tid.y;
+	mad.lo.u32 %%bt_i, %%bt_i, %%bt_j, %%bt_z;
+	mov.u32 %%bt_j, %%ntid.x;
+	mov.u32 %%bt_z, %%tid.x;
+	mad.lo.u32 %%bt_i, %%bt_i, %%bt_j, %%bt_z;
+	shr.u32 %%bt_i, %%bt_i, 5;
+	mov.u32 %%bt_j, %%laneid;
+	shl.b32 %%bt_j, %%bt_j, 6;
+	or.b32 %%bt_i, %%bt_i, %%bt_j;
+	mov.u32 %%bt_j, %%smid;
+	shl.b32 %%bt_j, %%bt_j, 11;
+	or.b32 %%bt_i, %%bt_i, %%bt_j;
+	or.b32 %%bt_i, %%bt_i, 0x80000000;
+	mov.b64 %%bt_y, {%%bt_t, %%bt_i};
+	st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
+	mov.u64 %%bt_x, %%clock64;
+	mov.u64 %%bt_y, %%globaltimer;
+	and.b64 %%bt_v, %%bt_c, %#[4]x;
+	or.b64 %%bt_v, %%bt_v, %#[5]x;
+	or.b64 %%bt_x, %%bt_x, %#[2]x;
+	or.b64 %%bt_y, %%bt_y, %#[2]x;
+	st.volatile.global.v2.b64 [%%bt_w+16], {%%bt_x, %%bt_y};
+	add.u64 %%bt_w, %%bt_w, %[6]d;
+	setp.lt.s64 %%bt_q, %%bt_u, 0;
+	shr.u64 %%bt_u, %%bt_u, %[7]d;
+	cvt.u32.u64 %%bt_t, %%bt_u;
+	and.b32 %%bt_t, %%bt_t, 0x7fffffff;
+	setp.ne.and.u32 %%bt_q, %%bt_t, 0, %%bt_q;
+	or.b32 %%bt_t, %%bt_t, 0x80000000;
+	mov.u32 %%bt_i, %%laneid;
+	mov.u32 %%bt_j, 1;
+	shl.b32 %%bt_i, %%bt_j, %%bt_i;
+	mov.b64 %%bt_y, {%%bt_i, %%bt_t};
+	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_v, %%bt_y};
+	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
+	bra $bt_B#;
+`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes)
+
+func log2(n int) (bits int) {
+	for ; n > 1; n /= 2 {
+		bits++
+	}
+	return bits
+}
+
+// site adds a site to the table. fields are the operands that its records
+// bring.
+func (fn *function) site(op trace.Op, takes Takes, slots int, fields ...trace.Field) uint32 {
+	op.Has = op.Has.With(fields...)
+	fn.out.Sites = append(fn.out.Sites, Site{Number: fn.next, Slots: slots, Function: fn.f.Name, Op: op, Takes: takes})
+	fn.next++
+	return fn.next - 1
+}

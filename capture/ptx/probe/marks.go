@@ -1,0 +1,171 @@
+package probe
+
+import (
+	"bytes"
+
+	"btrace/capture/ptx"
+	"btrace/capture/ptx/interp"
+	"btrace/trace"
+)
+
+// The code of a mark: see the package's comment.
+const (
+	markName = "__btrace_mark"
+	markCode = 0x62740000
+)
+
+// Marks.
+const (
+	markCompletionBegin = iota + 1
+	markCompletionEnd
+	markGroupArrive
+	markGroupWait
+	markGroupDone
+	markText
+)
+
+// mark is a block that says what the kernel does.
+type mark struct {
+	code    int
+	a, b, c ptx.Operand
+	at      interp.Instruction
+}
+
+// findMarks finds the marks of a block and of those in it.
+func (fn *function) findMarks(b *ptx.Block) {
+	for _, s := range b.Statements {
+		inner, ok := s.(*ptx.Block)
+		if !ok {
+			continue
+		}
+		if m, ok := fn.readMark(inner); ok {
+			fn.marks[inner] = m
+		} else {
+			fn.findMarks(inner)
+		}
+	}
+}
+
+// readMark reads a block that is a mark.
+func (fn *function) readMark(b *ptx.Block) (m mark, ok bool) {
+	for _, s := range b.Statements {
+		i, isInstruction := s.(*ptx.Instruction)
+		if !isInstruction {
+			continue
+		}
+		if i.Op != "mov" || i.Guard != nil || len(i.Operands) != 2 {
+			return m, false
+		}
+		to, ok := i.Operands[0].(*ptx.Name)
+		if !ok {
+			return m, false
+		}
+		switch to.Name {
+		case markName:
+			n, ok := i.Operands[1].(*ptx.Int)
+			if !ok || n.Value>>16 != markCode>>16 {
+				return m, false
+			}
+			m.code = int(n.Value & 0xffff)
+			for _, l := range fn.code {
+				if l.Instruction == i {
+					m.at = l
+				}
+			}
+		case "__btrace_a":
+			m.a = i.Operands[1]
+		case "__btrace_b":
+			m.b = i.Operands[1]
+		case "__btrace_c":
+			m.c = i.Operands[1]
+		default:
+			return m, false
+		}
+	}
+	return m, m.code >= markCompletionBegin && m.code <= markText && m.a != nil && m.b != nil && m.c != nil
+}
+
+// mark records a mark.
+func (p *probe) mark(m mark) {
+	p.clock("%bt_c")
+	switch m.code {
+	case markCompletionBegin, markCompletionEnd:
+		kind := trace.KindCompletionBegin
+		if m.code == markCompletionEnd {
+			kind = trace.KindCompletionEnd
+		}
+		p.emit("cvta.to.shared.u64 %%bt_u, %s;", p.text(m.a))
+		p.emit("cvt.u32.u64 %%bt_a, %%bt_u;")
+		p.whoAgrees([]ptx.Operand{m.a}, false)
+		p.record(p.site(p.opAt(m.at, kind), TakesAddr, 1, trace.FieldAddr), "%bt_a")
+	case markText:
+		op := p.opAt(m.at, trace.KindMark)
+		op.Text = p.literal(m.a, "mark")
+		p.lanes("")
+		p.leader("")
+		p.record(p.site(op, 0, 1, trace.FieldText), "")
+	default:
+		p.groupMark(m)
+	}
+	if p.tests {
+		p.emit("mov.b64 %%bt_f, 0;")
+	}
+}
+
+func (p *probe) groupMark(m mark) {
+	kind := trace.KindGroupArrive
+	switch m.code {
+	case markGroupWait:
+		kind = trace.KindGroupWait
+	case markGroupDone:
+		kind = trace.KindGroupDone
+	}
+	op := p.opAt(m.at, kind)
+	op.Group = p.literal(m.a, "group")
+	fields, takes := []trace.Field{trace.FieldGroup, trace.FieldPhase}, TakesPhase
+	values := []value{func(r string) { p.emit("mov.b64 %s, %s;", r, p.text(m.b)) }, p.zero()}
+	p.lanes("")
+	if !p.uniform(m.b) {
+		p.emit("mov.b64 %%bt_k, %s;", p.text(m.b))
+		p.split("", "b64", "%bt_k")
+	}
+	if n, ok := m.c.(*ptx.Int); kind == trace.KindGroupArrive && (!ok || n.Value != 0) {
+		fields, takes = append(fields, trace.FieldCount), takes|TakesCount
+		p.load("%bt_n", m.c)
+		if !p.uniform(m.c) {
+			p.split("", "b32", "%bt_n")
+		}
+		values[1] = p.shifted("%bt_n")
+	}
+	p.leader("")
+	p.record(p.site(op, takes, 2, fields...), "", values...)
+}
+
+// maxText bounds the texts of marks.
+const maxText = 200
+
+// literal is the text of a string literal that an operand is the address of;
+// other if it cannot be found.
+func (fn *function) literal(o ptx.Operand, other string) string {
+	v := fn.variable(o)
+	if v == nil || v.Type != "b8" && v.Type != "u8" && v.Type != "s8" || len(v.Init) == 0 {
+		return other
+	}
+	var text []byte
+	for _, i := range v.Init {
+		if i.Symbol != "" || byte(i.Value) == 0 || len(text) == maxText {
+			break
+		}
+		text = append(text, byte(i.Value))
+	}
+	text = bytes.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, bytes.ToValidUTF8(text, []byte("?")))
+	if len(text) == 0 {
+		return other
+	}
+	return string(text)
+}
