@@ -71,6 +71,7 @@ func count(entries []Entry, like *Entry) int {
 // alone: it is linked with other code before it runs, or came of that.
 func linked(entries []Entry, runs *Entry) string {
 	const relocatable = "the image is relocatable code (-rdc=true), which is linked before it runs"
+	reason := ""
 	for i := range entries {
 		switch e := &entries[i]; e.Kind {
 		case NVVM:
@@ -78,13 +79,13 @@ func linked(entries []Entry, runs *Entry) string {
 		case PTX:
 			for _, o := range strings.Fields(e.Options) {
 				if o == "--compile-only" || o == "-c" {
-					return relocatable
+					reason = relocatable
 				}
 			}
 		}
 	}
-	if runs == nil {
-		return ""
+	if runs == nil || reason != "" {
+		return reason
 	}
 	b, err := runs.Payload()
 	switch {
