@@ -3,13 +3,12 @@ package tui
 import (
 	"bytes"
 	"context"
+	"io"
 	"slices"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
-	uv "github.com/charmbracelet/ultraviolet"
 
 	"btrace/replay"
 	"btrace/trace"
@@ -44,7 +43,7 @@ func BenchmarkFrame(b *testing.B) {
 	} {
 		for _, zoom := range []string{"whole", "near", "events"} {
 			b.Run(size.name+"/"+zoom, func(b *testing.B) {
-				d := newDriver(context.Background(), largeConfig(size.l), 200, 60)
+				d := driverOf(b, largeConfig(size.l), 200, 60)
 				d.m.tree.toggle(rowID{whole: true})
 				d.m.arrange()
 				switch zoom {
@@ -57,42 +56,35 @@ func BenchmarkFrame(b *testing.B) {
 				b.ResetTimer()
 				frames(b, func(i int) {
 					d.m.focus.time = d.m.win.start(i%100, d.m.track())
-					d.m.dirty = true
-					_ = d.m.View()
+					paintTo(d, io.Discard)
 				})
 			})
 		}
 	}
 }
 
-// The same frame all the way to the bytes for the terminal, through the
-// renderer that Bubble Tea uses.
+// The same frame as bytes for the terminal: only what has changed is written.
 func BenchmarkFrameToTerminal(b *testing.B) {
-	d := newDriver(context.Background(), largeConfig(newLarge(10000, 10000, 1e8)), 200, 60)
+	d := driverOf(b, largeConfig(newLarge(10000, 10000, 1e8)), 200, 60)
 	d.m.tree.toggle(rowID{whole: true})
 	d.m.arrange()
 	d.run(d.m.next())
 	var out bytes.Buffer
-	scr := uv.NewTerminalRenderer(&out, []string{"TERM=xterm-256color"})
-	scr.SetColorProfile(colorprofile.TrueColor)
-	scr.SetFullscreen(true)
-	buf := uv.NewScreenBuffer(200, 60)
+	p := &painter{m: d.m, out: &terminal{out: &out}}
+	p.out.enter("", false)
+	p.paint()
 	b.ResetTimer()
 	frames(b, func(i int) {
 		d.m.focus.time = d.m.win.start(i%100, d.m.track())
-		d.m.dirty = true
-		v := d.m.View()
-		buf.Clear()
-		uv.NewStyledString(v.Content).Draw(buf, buf.Bounds())
-		scr.Render(buf.RenderBuffer)
-		_ = scr.Flush()
 		out.Reset()
+		p.paint()
 	})
+	b.ReportMetric(float64(out.Len()), "B/frame")
 }
 
 // A key from press to frame, everything loaded on the way.
 func BenchmarkScrub(b *testing.B) {
-	d := newDriver(context.Background(), largeConfig(newLarge(10000, 10000, 1e8)), 200, 60)
+	d := driverOf(b, largeConfig(newLarge(10000, 10000, 1e8)), 200, 60)
 	right, left := tea.KeyPressMsg{Code: tea.KeyRight}, tea.KeyPressMsg{Code: tea.KeyLeft}
 	b.ResetTimer()
 	frames(b, func(i int) {
@@ -101,7 +93,7 @@ func BenchmarkScrub(b *testing.B) {
 		} else {
 			d.send(left)
 		}
-		_ = d.m.View()
+		paintTo(d, io.Discard)
 	})
 }
 
@@ -109,7 +101,7 @@ func BenchmarkScrub(b *testing.B) {
 func BenchmarkFirstFrame(b *testing.B) {
 	cfg := largeConfig(newLarge(10000, 10000, 1e8))
 	frames(b, func(int) {
-		d := newDriver(context.Background(), cfg, 200, 60)
-		_ = d.m.View()
+		d := driverOf(b, cfg, 200, 60)
+		paintTo(d, io.Discard)
 	})
 }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ type session struct {
 
 func open(t *testing.T, cfg Config, cols, rows int) *session {
 	t.Helper()
-	return &session{newDriver(context.Background(), cfg, cols, rows), t}
+	return &session{driverOf(t, cfg, cols, rows), t}
 }
 
 // press presses keys by name.
@@ -31,6 +30,19 @@ func (s *session) press(keys ...string) *session {
 			s.t.Fatal(err)
 		}
 		s.send(key)
+	}
+	return s
+}
+
+// types types a text, character by character.
+func (s *session) types(text string) *session {
+	s.t.Helper()
+	for _, r := range text {
+		if r == ' ' {
+			s.press("space")
+		} else {
+			s.press(string(r))
+		}
 	}
 	return s
 }
@@ -148,8 +160,8 @@ func stories() map[string]func(*session) {
 		"next-barrier":     func(s *session) { s.press("b").at("bar:0") },
 		"previous-barrier": func(s *session) { s.press("B").at("mbar:0x1400") },
 		"follow":           func(s *session) { s.press("down", "end", "o").at("mbar:0x1400") },
-		"search": func(s *session) {
-			s.press("/", "w", "3", "enter").at("cta0/w3").press("/", "b", "a", "r", ":", "0", "enter").at("bar:0")
+		"find": func(s *session) {
+			s.press("s", "w", "3", "enter").at("cta0/w3").press("s", "b", "a", "r", ":", "0", "enter").at("bar:0")
 		},
 		"zoom-in":  func(s *session) { s.press("home", "+").shows("│2 µs", "│8 µs").hides("│10 µs").at("0 ns") },
 		"zoom-out": func(s *session) { s.press("home", "+", "-").shows("│10 µs") },
@@ -166,11 +178,11 @@ func stories() map[string]func(*session) {
 		"previous-launch": func(s *session) { two(s).press("{").shows("launch 2/2").press("{").shows("launch 1/2") },
 		"toggle-mouse": func(s *session) {
 			s.press("M").shows("mouse off")
-			if s.m.View().MouseMode != tea.MouseModeNone {
+			if s.m.mouse {
 				s.t.Error("the mouse is still on")
 			}
 			s.press("M").shows("mouse on")
-			if s.m.View().MouseMode != tea.MouseModeCellMotion {
+			if !s.m.mouse {
 				s.t.Error("the mouse is not on again")
 			}
 		},
@@ -197,12 +209,27 @@ func stories() map[string]func(*session) {
 		},
 		"help":    func(s *session) { s.press("?").shows("help: enter does", "row above", "next event of this row") },
 		"cancel":  func(s *session) { s.press("esc").at("16.384 µs") },
-		"suspend": func(s *session) { s.press("ctrl+z"); s.sentA(tea.SuspendMsg{}) },
+		"suspend": func(s *session) { s.press("ctrl+z"); s.sentA(suspending{}) },
 		"quit": func(s *session) {
 			if s.press("q"); !s.quit {
 				s.t.Error("q does not quit")
 			}
 		},
+		"palette": func(s *session) {
+			s.press(":").shows("commands (", "next event of this row").press("z", "o", "o", "m", "i", "enter").hides("commands (").shows("│14 µs")
+			s.press(":").types("go-to-time 12us").press("enter").at("12 µs")
+			s.press(":").types("go 12us").press("backspace", "backspace", "enter").at("12 ns")
+			s.press(":").types("nosuchthing").shows("no command is called so").press("enter", "esc").at("12 ns")
+			s.press(":").types("fit now").press("enter").shows(`fit takes nothing, and "now" follows it`).press("esc").hides("commands (")
+			s.press(":").types("next ev").press("esc").at("12 ns")
+		},
+		"palette-up":   func(s *session) { s.press(":", "down", "down", "up").shows("▶ row-down") },
+		"palette-down": func(s *session) { s.press(":", "down").shows("▶ row-down").press("tab").shows("▶ rows-page-up") },
+		"palette-run": func(s *session) {
+			s.press(":").types("nev").shows("▶ next-event").press("enter").shows("no later event").hides("commands (")
+			s.press(":").types("go-to-").press("enter").shows("go-to-time:").press("7", "enter").at("7 ns")
+		},
+
 		"help-up":        func(s *session) { s.press("?", "down", "up", "up").shows("▶ up k") },
 		"help-down":      func(s *session) { s.press("?", "down").shows("▶ down j") },
 		"help-page-up":   func(s *session) { s.press("?", "pgdown", "pgup").shows("▶ up k") },
@@ -217,8 +244,8 @@ func stories() map[string]func(*session) {
 			}
 		},
 		"prompt-accept": func(s *session) { s.press("g", "5", "u", "enter").shows("is no time").press("s", "enter").at("5 µs") },
-		"prompt-cancel": func(s *session) { s.press("g", "5", "esc").hides("go to time").at("16.384 µs") },
-		"prompt-erase":  func(s *session) { s.press("g", "5", "6", "backspace").shows("go to time: 5").press("enter").at("5 ns") },
+		"prompt-cancel": func(s *session) { s.press("g", "5", "esc").hides("go-to-time").at("16.384 µs") },
+		"prompt-erase":  func(s *session) { s.press("g", "5", "6", "backspace").shows("go-to-time: 5").press("enter").at("5 ns") },
 		"prompt-delete": func(s *session) { s.press("g", "5", "6", "left", "delete", "enter").at("5 ns") },
 		"prompt-clear":  func(s *session) { s.press("g", "5", "6", "ctrl+u", "9", "enter").at("9 ns") },
 		"prompt-left":   func(s *session) { s.press("g", "5", "left", "1", "enter").at("15 ns") },
@@ -308,7 +335,7 @@ func (s *session) sentA(want tea.Msg) {
 }
 
 func TestUnknownKeySaysSo(t *testing.T) {
-	open(t, hangConfig(), 120, 40).press("x").shows("x does nothing here; ? shows what does")
+	open(t, hangConfig(), 120, 40).press("Q").shows("Q does nothing here; ? shows what does")
 }
 
 func TestMarkEventsAreNamed(t *testing.T) {

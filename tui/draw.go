@@ -6,28 +6,9 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	tea "charm.land/bubbletea/v2"
-
 	"btrace/replay/report"
 	"btrace/trace"
 )
-
-// View is the screen. It is drawn once after a change; Bubble Tea asks for it
-// more often than that.
-func (m *model) View() tea.View {
-	if m.dirty {
-		m.dirty = false
-		m.draw()
-		v := tea.NewView(string(m.grid.render(m.theme)))
-		v.AltScreen = true
-		v.WindowTitle = "btrace " + clean(m.cfg.Title, 80)
-		if m.mouse {
-			v.MouseMode = tea.MouseModeCellMotion
-		}
-		m.view = v
-	}
-	return m.view
-}
 
 // draw draws the frame into the grid.
 func (m *model) draw() {
@@ -40,12 +21,16 @@ func (m *model) draw() {
 	}
 	m.drawHeader(m.grid.canvas(l.header))
 	m.drawStatus(m.grid.canvas(l.status))
+	switch body := m.grid.canvas(rect{0, 1, m.cols, m.rows - 2}); m.mode {
+	case modeHelp:
+		m.drawHelp(body)
+		return
+	case modePalette:
+		m.drawPalette(body)
+		return
+	}
 	for y := range l.divider.h {
 		all.set(l.divider.x, l.divider.y+y, styleDim, glyphVertical)
-	}
-	if m.mode == modeHelp {
-		m.drawHelp(m.grid.canvas(rect{0, 1, m.cols, m.rows - 2}))
-		return
 	}
 	if m.tl == nil {
 		m.drawOpening()
@@ -124,7 +109,7 @@ func dims(name string, d trace.Dim) string {
 
 // drawStatus shows the prompt, or what was last said and the focus.
 func (m *model) drawStatus(c canvas) {
-	if m.mode == modePrompt {
+	if m.mode == modePrompt || m.mode == modePalette {
 		m.prompt.draw(c)
 		return
 	}

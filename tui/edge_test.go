@@ -49,9 +49,9 @@ func TestManyCTAs(t *testing.T) {
 	cfg := Config{Launches: []trace.Launch{l.launch}, Open: func(context.Context, uint32) (replay.Timeline, error) { return l, nil }}
 	s := open(t, cfg, 120, 40).shows("▷ CTA 0", "warps (40000)").hides("warp 1")
 	s.press("enter").shows("warp 3")
-	s.press("/", "7", "7", "7", "7", "/", "2", "enter").at("cta7777/w2").shows("▽ CTA 7777")
+	s.press("s", "7", "7", "7", "7", "/", "2", "enter").at("cta7777/w2").shows("▽ CTA 7777")
 	s.press("F").at("cta7777").press("F").press("pgdown", "pgdown").shows("warp 0")
-	s.press("/", "c", "t", "a", "9", "9", "9", "9", "enter").at("cta9999").shows("CTA 9999")
+	s.press("s", "c", "t", "a", "9", "9", "9", "9", "enter").at("cta9999").shows("CTA 9999")
 }
 
 func TestManyFindings(t *testing.T) {
@@ -90,14 +90,14 @@ func TestHostileStrings(t *testing.T) {
 		checkScreen(t, s.screen(), cols, 40)
 		for _, keys := range [][]string{nil, {"tab"}, {"tab"}, {"tab"}, {"tab"}, {"?"}} {
 			s.press(keys...)
-			content := s.m.View().Content
+			content := s.content()
 			for _, bad := range []string{"\x1b]", "\x1b[2J", "\u202e", "\x00", "\r", "\x07", "世"} {
 				if strings.Contains(content, bad) {
 					t.Fatalf("%d columns: %q reaches the terminal", cols, bad)
 				}
 			}
 		}
-		if title := s.m.View().WindowTitle; strings.ContainsAny(title, "\x1b\x07\r\n") {
+		if title := s.m.title(); strings.ContainsAny(title, "\x1b\x07\r\n") {
 			t.Errorf("the window's title is %q", title)
 		}
 		if text := s.m.focusText(); strings.ContainsAny(text, "\x1b\x07\r\u202e") {
@@ -117,7 +117,7 @@ func TestAnySizeAnyKeys(t *testing.T) {
 		cfg := rapid.SampledFrom(cfgs).Draw(t, "trace")
 		cfg.ASCII = rapid.Bool().Draw(t, "ascii")
 		cols, rows := rapid.IntRange(1, 310).Draw(t, "cols"), rapid.IntRange(1, 70).Draw(t, "rows")
-		d := newDriver(context.Background(), cfg, cols, rows)
+		d := driverOf(t, cfg, cols, rows)
 		for _, k := range rapid.SliceOfN(rapid.SampledFrom(keys), 0, 30).Draw(t, "keys") {
 			key, err := parseKey(k)
 			if err != nil {
@@ -215,10 +215,9 @@ func TestWhatIsLoadedIsKept(t *testing.T) {
 // does not show.
 func TestStaleJobsAreCancelled(t *testing.T) {
 	f := pipeline(1, false)
-	m := newModel(context.Background(), timelines(f))
+	m := modelOf(t, timelines(f))
 	update := func(msg tea.Msg) tea.Cmd {
-		_, cmd := m.Update(msg)
-		return cmd
+		return m.update(msg)
 	}
 	run := func(cmd tea.Cmd) []tea.Msg {
 		var out []tea.Msg
@@ -237,7 +236,7 @@ func TestStaleJobsAreCancelled(t *testing.T) {
 		return out
 	}
 	cmd := update(tea.WindowSizeMsg{Width: 80, Height: 24})
-	msgs := run(tea.Batch(cmd, m.Init()))
+	msgs := run(tea.Batch(cmd, m.init()))
 	cmd = update(msgs[0]) // opened: the state at the focus is asked for
 	if m.work.job.kind != jobMoment {
 		t.Fatalf("job %v runs", m.work.job.kind)
@@ -274,7 +273,7 @@ func TestReportComesLater(t *testing.T) {
 	cfg.LoadReport = func(context.Context) (*replay.Report, error) { return report, nil }
 	open(t, cfg, 120, 40).shows("✗ deadlock", "▶✗ root deadlock-count").at("16.384 µs  cta0/w0  mbar:0x1420")
 
-	m := newModel(context.Background(), cfg)
+	m := modelOf(t, cfg)
 	d := &driver{m: m}
 	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
 	s := &session{d, t}
@@ -343,7 +342,7 @@ func TestClusters(t *testing.T) {
 	f := pipeline(4, false)
 	f.launch.Cluster = trace.Dim{2, 1, 1}
 	s := open(t, timelines(f), 120, 40).shows("barriers of CTA 0's cluster", "0 bar:0", "1 bar:0").hides("2 bar:0")
-	s.press("/", "2", "/", "1", "enter").shows("barriers of CTA 2's cluster", "2 bar:0", "3 bar:0").at("cta2/w1  bar:0")
+	s.press("s", "2", "/", "1", "enter").shows("barriers of CTA 2's cluster", "2 bar:0", "3 bar:0").at("cta2/w1  bar:0")
 	c := clusters{trace.Dim{4, 4, 1}, trace.Dim{2, 2, 1}}
 	for cta, want := range map[uint32]uint64{0: 0, 1: 0, 4: 0, 5: 0, 2: 1, 7: 1, 8: 2, 15: 3} {
 		if got := c.of(cta); got != want {
@@ -356,7 +355,7 @@ func TestSearch(t *testing.T) {
 	f := pipeline(3, false)
 	s := open(t, timelines(f), 120, 40)
 	find := func(q string) {
-		s.press("/")
+		s.press("s")
 		for _, r := range q {
 			k := string(r)
 			if r == ' ' {
@@ -378,7 +377,7 @@ func TestSearch(t *testing.T) {
 	s.press("esc")
 	find("nothing")
 	s.shows(`no row or barrier "nothing"`)
-	s.press("esc", "/", "w", "1", "enter", "end", "/", "enter").at("w1")
+	s.press("esc", "s", "w", "1", "enter", "end", "s", "enter").at("w1")
 }
 
 func TestScriptErrors(t *testing.T) {

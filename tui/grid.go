@@ -21,7 +21,6 @@ type grid struct {
 	w, h  int
 	ascii bool
 	cells []cell
-	out   []byte
 }
 
 // reset makes the grid w x h cells of blanks.
@@ -114,40 +113,6 @@ func (c canvas) mark(x, y, n int, mod style) {
 	for i := max(x, 0); i < min(x+n, len(row)); i++ {
 		row[i].s |= mod
 	}
-}
-
-// render writes the grid as text with SGR sequences. Runs of one style cost
-// one sequence, blanks at a line's end cost nothing. The bytes are valid until
-// the next call.
-func (g *grid) render(t *theme) []byte {
-	out := g.out[:0]
-	for y := range g.h {
-		if y > 0 {
-			out = append(out, '\n')
-		}
-		row := g.cells[y*g.w : (y+1)*g.w]
-		n := len(row)
-		for n > 0 && row[n-1] == (cell{r: ' '}) {
-			n--
-		}
-		last := style(0)
-		for _, c := range row[:n] {
-			if c.s != last {
-				out = append(out, t.sgr[c.s]...)
-				last = c.s
-			}
-			if c.r < utf8.RuneSelf {
-				out = append(out, byte(c.r))
-			} else {
-				out = utf8.AppendRune(out, c.r)
-			}
-		}
-		if last != 0 {
-			out = append(out, t.sgr[0]...)
-		}
-	}
-	g.out = out
-	return out
 }
 
 // plain is the grid as text without styles; lines end where their text ends.

@@ -17,6 +17,7 @@ const (
 	modeNormal mode = iota
 	modeHelp
 	modePrompt
+	modePalette
 )
 
 // model is the state of the viewer. Bubble Tea hands it one message at a time.
@@ -29,9 +30,11 @@ type model struct {
 	// What is drawn on.
 	cols, rows int
 	theme      *theme
+	colours    palette
+	profile    colorprofile.Profile
 	grid       grid
-	view       tea.View
-	dirty      bool
+	dirty      bool // the screen is to be drawn again
+	repaint    bool // and all of it written: its colours have changed
 	layout     layout
 
 	// The launch.
@@ -63,6 +66,7 @@ type model struct {
 	mode    mode
 	help    help
 	prompt  prompt
+	palette paletteList
 	message string
 	bad     bool // the message reports something that went wrong
 	mouse   bool
@@ -82,7 +86,7 @@ type model struct {
 
 	work  worker
 	seeks []func(*model) job
-	find  string // what was searched for last
+	found string // what was looked for last
 }
 
 // cellLimit and phaseLimit bound the pictures that are kept: about 24 MB.
@@ -91,28 +95,45 @@ const (
 	phaseLimit = 256 << 10
 )
 
-func newModel(ctx context.Context, cfg Config) *model {
+func newModel(ctx context.Context, cfg Config) (*model, error) {
+	commands, err := cfg.Keys.bind(Commands())
+	if err != nil {
+		return nil, err
+	}
 	m := &model{
-		ctx: ctx, cfg: cfg, commands: Commands(), finding: -1, mouse: !cfg.NoMouse, dirty: true,
-		report: cfg.Report, slots: [2]pane{paneState, paneEvent}, slot: 1,
+		ctx: ctx, cfg: cfg, commands: commands, finding: -1, mouse: !cfg.NoMouse, dirty: true,
+		report: cfg.Report, slots: [2]pane{paneState, paneEvent}, slot: 1, profile: colorprofile.TrueColor,
 	}
 	m.keys = bindings(m.commands)
-	m.setProfile(colorprofile.TrueColor)
+	name := cfg.Theme
+	if name == "" {
+		name = themeDark
+	}
+	if m.colours, err = paletteOf(name); err != nil {
+		return nil, err
+	}
+	m.makeTheme()
 	m.grid.ascii = cfg.ASCII
 	m.clearLaunch()
 	m.launch = m.firstLaunch()
 	if m.hasFindings() {
 		m.slots = [2]pane{paneStory, paneState}
 	}
-	return m
+	return m, nil
 }
 
-func (m *model) setProfile(p colorprofile.Profile) {
+// makeTheme makes the theme anew: for other colours, or another terminal.
+func (m *model) makeTheme() {
+	p := m.profile
 	if m.cfg.NoColor {
 		p = min(p, colorprofile.ASCII)
 	}
-	m.theme = newTheme(p)
+	m.theme = newTheme(m.colours, p)
+	m.dirty, m.repaint = true, true
 }
+
+// title is what a terminal's window is called.
+func (m *model) title() string { return "btrace " + clean(m.cfg.Title, 80) }
 
 // clearLaunch forgets everything that was loaded of a launch.
 func (m *model) clearLaunch() {
@@ -127,22 +148,27 @@ func (m *model) clearLaunch() {
 	m.top, m.laneTop = 0, 0
 }
 
-// Init asks for what the first frame does not wait for.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.next(), m.loadReport()) }
+// init asks for what the first frame does not wait for.
+func (m *model) init() tea.Cmd { return tea.Batch(m.next(), m.loadReport()) }
 
-// Update takes in one message.
-func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+// update takes in one message.
+func (m *model) update(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.ColorProfileMsg:
-		m.setProfile(msg.Profile)
+		m.profile = msg.Profile
+		m.makeTheme()
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
-		if m.mode == modePrompt {
+		switch m.mode {
+		case modePrompt:
 			m.prompt.insert(msg.Content)
+		case modePalette:
+			m.prompt.insert(msg.Content)
+			m.searchPalette()
 		}
 	case tea.MouseMsg:
 		m.mouseEvent(msg)
@@ -155,11 +181,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case loaded:
 		msg.apply(m)
 	default:
-		return m, nil
+		return nil
 	}
 	m.dirty = true
 	m.arrange()
-	return m, tea.Batch(cmd, m.next())
+	return tea.Batch(cmd, m.next())
 }
 
 // resize takes in the size of the screen, and keeps the playhead where it is

@@ -269,29 +269,36 @@ func (m *model) closeModal() { m.mode = modeNormal }
 func (m *model) copyFocus() tea.Cmd {
 	text := m.focusText()
 	m.say(fmt.Sprintf("copied %d lines", strings.Count(text, "\n")))
-	return tea.SetClipboard(text)
+	return func() tea.Msg { return clipboard(text) }
 }
 
-func (m *model) askTime() {
-	m.ask("go to time", func(m *model, s string) error {
-		t, err := parseTime(s, m.focus.time)
-		if err != nil {
-			return err
-		}
-		m.jumpTime("go-to-time", t)
+// goToTime goes to a time that a user has typed.
+func (m *model) goToTime(s string) error {
+	t, err := parseTime(s, m.focus.time)
+	if err != nil || !m.ready() {
+		return err
+	}
+	m.jumpTime("go-to-time", t)
+	return nil
+}
+
+// find goes to a row or barrier by its name; without one to the next that was
+// looked for last.
+func (m *model) find(s string) error {
+	if s = strings.TrimSpace(s); s == "" {
+		s = m.found
+	}
+	if s == "" || !m.ready() {
 		return nil
-	})
+	}
+	m.found = s
+	return m.search(s)
 }
 
-func (m *model) askSearch() {
-	m.ask("find", func(m *model, s string) error {
-		if s = strings.TrimSpace(s); s == "" {
-			s = m.find
-		}
-		if s == "" {
-			return nil
-		}
-		m.find = s
-		return m.search(s)
-	})
+// useTheme changes the colours.
+func (m *model) useTheme(name string) {
+	if p, err := paletteOf(name); err == nil {
+		m.colours = p
+		m.makeTheme()
+	}
 }

@@ -118,7 +118,7 @@ func TestWalkThroughARow(t *testing.T) {
 	if len(times) < 20 {
 		t.Fatalf("only %d events to walk through", len(times))
 	}
-	s.press("/", "w", "2", "enter", "g", "0", "enter")
+	s.press("s", "w", "2", "enter", "g", "0", "enter")
 	for _, at := range times {
 		if s.m.focus.time != at {
 			s.press(".")
@@ -145,7 +145,7 @@ func TestScreenShowsTheState(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			at := rapid.Int64Range(first, last).Draw(rt, "time")
 			row := rapid.SampledFrom(other.Rows()).Draw(rt, "row")
-			keys := []string{"f", "/"}
+			keys := []string{"f", "s"}
 			for _, r := range fmt.Sprintf("%d/%d", row.CTA, row.Warp) {
 				keys = append(keys, string(r))
 			}

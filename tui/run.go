@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,9 +33,15 @@ type Config struct {
 	// ReadSource reads a source file instead, by the name that the trace has
 	// for it.
 	ReadSource func(name string) ([]byte, error)
-	NoColor    bool // no colours; bold and reverse stay
-	ASCII      bool // draw with ASCII characters only
-	NoMouse    bool // leave the mouse to the terminal
+	// Save writes a file that the user asked for: an exported view. Nil means
+	// that there is nowhere to write to.
+	Save func(name string, data []byte) error
+	// Keys binds commands to other keys than the table does.
+	Keys    Keymap
+	Theme   string // a name of Themes; empty: by the terminal's background
+	NoColor bool   // no colours; bold and reverse stay
+	ASCII   bool   // draw with ASCII characters only
+	NoMouse bool   // leave the mouse to the terminal
 }
 
 // ErrNoTerminal is returned by Run where there is no terminal to draw on.
@@ -46,15 +53,22 @@ func Run(ctx context.Context, cfg Config) error {
 	if !term.IsTerminal(os.Stdout.Fd()) {
 		return ErrNoTerminal
 	}
-	return run(ctx, cfg)
+	return run(ctx, cfg, os.Stdout)
 }
 
-func run(ctx context.Context, cfg Config, opts ...tea.ProgramOption) error {
+func run(ctx context.Context, cfg Config, out io.Writer, opts ...tea.ProgramOption) error {
 	// Whatever the viewer asked for ends with it.
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	_, err := newProgram(inner, cfg, opts...).Run()
+	program, paint, err := newProgram(inner, cfg, out, opts...)
+	if err != nil {
+		return err
+	}
+	_, err = program.Run()
+	paint.out.leave()
 	switch {
+	case err == nil && paint.out.err != nil:
+		return fmt.Errorf("viewer: write to the terminal: %w", paint.out.err)
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -63,10 +77,31 @@ func run(ctx context.Context, cfg Config, opts ...tea.ProgramOption) error {
 	return fmt.Errorf("viewer: %w", err)
 }
 
-func newProgram(ctx context.Context, cfg Config, opts ...tea.ProgramOption) *tea.Program {
-	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(calm())}, opts...)
+// newProgram makes the program that reads keys and runs commands. What its
+// renderer writes goes nowhere: the painter writes to the terminal. The
+// renderer's clock cannot be stopped, but made as slow as one tick a second.
+func newProgram(ctx context.Context, cfg Config, out io.Writer, opts ...tea.ProgramOption) (*tea.Program, *painter, error) {
+	m, err := newModel(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &painter{m: m, out: &terminal{out: out}, auto: cfg.Theme == "" && !cfg.NoColor}
+	var quiet io.Writer = io.Discard
+	if file, ok := out.(term.File); ok {
+		quiet = silent{file}
+	}
+	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(calm()), tea.WithOutput(quiet), tea.WithFPS(1)}, opts...)
 	if cfg.NoColor {
 		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
 	}
-	return tea.NewProgram(newModel(ctx, cfg), opts...)
+	return tea.NewProgram(p, opts...), p, nil
 }
+
+// silent is a terminal that can be asked for its size and colours, and that
+// nothing is written to.
+type silent struct{ file term.File }
+
+func (s silent) Fd() uintptr                 { return s.file.Fd() }
+func (s silent) Read(p []byte) (int, error)  { return s.file.Read(p) }
+func (s silent) Write(p []byte) (int, error) { return len(p), nil }
+func (s silent) Close() error                { return nil }

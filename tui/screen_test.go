@@ -3,9 +3,11 @@ package tui
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 )
 
@@ -55,4 +57,42 @@ func TestScreens(t *testing.T) {
 	t.Run("help-40x20", func(t *testing.T) {
 		golden.RequireEqual(t, show(t, hangConfig(), 40, 20, "?"))
 	})
+}
+
+// failer is a test of any kind.
+type failer interface {
+	Helper()
+	Fatal(...any)
+}
+
+func modelOf(t failer, cfg Config) *model {
+	t.Helper()
+	m, err := newModel(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func driverOf(t failer, cfg Config, cols, rows int) *driver {
+	t.Helper()
+	d, err := newDriver(context.Background(), cfg, cols, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// paintTo paints the whole screen.
+func paintTo(d *driver, out io.Writer) {
+	p := &painter{m: d.m, out: &terminal{out: out, on: true}}
+	p.paint()
+}
+
+// content is what a terminal that shows nothing would be sent for the screen.
+func (d *driver) content() string {
+	var b strings.Builder
+	paintTo(d, &b)
+	_, after, _ := strings.Cut(b.String(), ansi.EraseEntireScreen)
+	return after
 }

@@ -14,25 +14,27 @@ import (
 
 // Script drives the viewer without a terminal and returns its last screen as
 // plain text. keys has one key a line, as Bubble Tea spells it (right, ctrl+c,
-// shift+tab, ?); blank lines and those that begin with # are passed over. Each
-// key finds everything loaded that the one before it asked for, so that the
-// screen depends on nothing but the keys.
+// shift+tab, ?), or a command of the table as the palette takes it (:zoom-in,
+// :go-to-time 12us); blank lines and those that begin with # are passed over.
+// Each line finds everything loaded that the one before it asked for, so that
+// the screen depends on nothing but the lines.
 func Script(ctx context.Context, cfg Config, keys io.Reader, cols, rows int) (string, error) {
 	if cols < 1 || rows < 1 || cols > 1000 || rows > 1000 {
 		return "", fmt.Errorf("screen of %dx%d: want 1x1 to 1000x1000", cols, rows)
 	}
-	d := newDriver(ctx, cfg, cols, rows)
+	d, err := newDriver(ctx, cfg, cols, rows)
+	if err != nil {
+		return "", err
+	}
 	in := bufio.NewScanner(keys)
 	for n := 1; in.Scan() && !d.quit; n++ {
 		name := strings.TrimSpace(in.Text())
 		if name == "" || strings.HasPrefix(name, "#") {
 			continue
 		}
-		key, err := parseKey(name)
-		if err != nil {
+		if err := d.line(name); err != nil {
 			return "", fmt.Errorf("keys, line %d: %w", n, err)
 		}
-		d.send(key)
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
@@ -54,17 +56,39 @@ type driver struct {
 	sent []tea.Msg // what commands sent that the viewer itself has no use for
 }
 
-func newDriver(ctx context.Context, cfg Config, cols, rows int) *driver {
-	d := &driver{m: newModel(ctx, cfg)}
+func newDriver(ctx context.Context, cfg Config, cols, rows int) (*driver, error) {
+	m, err := newModel(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{m: m}
 	d.send(tea.WindowSizeMsg{Width: cols, Height: rows})
-	d.run(d.m.Init())
-	return d
+	d.run(d.m.init())
+	return d, nil
+}
+
+// line does a line of a script: a key, or a command behind a colon.
+func (d *driver) line(s string) error {
+	if name, ok := strings.CutPrefix(s, ":"); ok && name != "" {
+		cmd, err := d.m.do(name)
+		if err != nil {
+			return err
+		}
+		d.m.arrange()
+		d.run(tea.Batch(cmd, d.m.next()))
+		return nil
+	}
+	key, err := parseKey(s)
+	if err != nil {
+		return err
+	}
+	d.send(key)
+	return nil
 }
 
 // send hands the model a message and runs what it asks for.
 func (d *driver) send(msg tea.Msg) {
-	_, cmd := d.m.Update(msg)
-	d.run(cmd)
+	d.run(d.m.update(msg))
 }
 
 func (d *driver) run(cmd tea.Cmd) {
@@ -79,8 +103,7 @@ func (d *driver) run(cmd tea.Cmd) {
 		case tea.QuitMsg:
 			d.quit = true
 		case workDone, loaded:
-			_, next := d.m.Update(msg)
-			queue = append(queue, next)
+			queue = append(queue, d.m.update(msg))
 		case nil:
 		default:
 			d.sent = append(d.sent, msg)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 
@@ -21,7 +22,7 @@ import (
 
 // terminal is a virtual terminal with the real program on it: keys go in as
 // bytes, and what is asserted is what a person would see.
-type terminal struct {
+type tty struct {
 	t       *testing.T
 	emu     *vt.Emulator
 	keys    *io.PipeWriter
@@ -29,25 +30,31 @@ type terminal struct {
 	cancel  context.CancelFunc
 	ended   chan error
 	program *tea.Program
+	paint   *painter
 
 	mu     sync.Mutex   // guards the emulator, and:
 	out    bytes.Buffer // everything that was sent to the terminal
 	cursor bool
 }
 
-func start(t *testing.T, cfg Config, cols, rows int) *terminal {
+func start(t *testing.T, cfg Config, cols, rows int) *tty {
 	t.Helper()
 	in, keys := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &terminal{t: t, emu: vt.NewEmulator(cols, rows), keys: keys, changed: make(chan struct{}, 1), cancel: cancel,
+	x := &tty{t: t, emu: vt.NewEmulator(cols, rows), keys: keys, changed: make(chan struct{}, 1), cancel: cancel,
 		ended: make(chan error, 1), cursor: true}
 	x.emu.SetCallbacks(vt.Callbacks{CursorVisibility: func(v bool) { x.cursor = v }})
 	// A terminal answers questions on the same line that keys come on.
 	go func() { _, _ = io.Copy(keys, x.emu) }()
-	x.program = newProgram(ctx, cfg, tea.WithInput(in), tea.WithOutput(x), tea.WithWindowSize(cols, rows), tea.WithoutSignals(),
-		tea.WithEnvironment([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}))
+	program, paint, err := newProgram(ctx, cfg, x, tea.WithInput(in), tea.WithWindowSize(cols, rows), tea.WithoutSignals(),
+		tea.WithEnvironment([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}), tea.WithColorProfile(colorprofile.TrueColor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.program, x.paint = program, paint
 	go func() {
-		_, err := x.program.Run()
+		_, err := program.Run()
+		paint.out.leave()
 		x.ended <- err
 	}()
 	t.Cleanup(func() {
@@ -60,7 +67,7 @@ func start(t *testing.T, cfg Config, cols, rows int) *terminal {
 
 // Write takes what the program sends. The line discipline of a terminal turns
 // a line feed into a carriage return and a line feed.
-func (x *terminal) Write(p []byte) (int, error) {
+func (x *tty) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.out.Write(p)
@@ -73,7 +80,7 @@ func (x *terminal) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-func (x *terminal) screen() string {
+func (x *tty) screen() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var b strings.Builder
@@ -93,7 +100,7 @@ func (x *terminal) screen() string {
 }
 
 // shows waits until the screen is as asked for.
-func (x *terminal) shows(what string, ok func(screen string) bool) {
+func (x *tty) shows(what string, ok func(screen string) bool) {
 	x.t.Helper()
 	giveUp := time.After(20 * time.Second)
 	for !ok(x.screen()) {
@@ -107,7 +114,7 @@ func (x *terminal) shows(what string, ok func(screen string) bool) {
 	}
 }
 
-func (x *terminal) waitFor(texts ...string) {
+func (x *tty) waitFor(texts ...string) {
 	x.t.Helper()
 	x.shows(strings.Join(texts, ", "), func(s string) bool {
 		for _, text := range texts {
@@ -119,7 +126,7 @@ func (x *terminal) waitFor(texts ...string) {
 	})
 }
 
-func (x *terminal) press(bytes string) {
+func (x *tty) press(bytes string) {
 	x.t.Helper()
 	if _, err := io.WriteString(x.keys, bytes); err != nil {
 		x.t.Fatal(err)
@@ -127,7 +134,7 @@ func (x *terminal) press(bytes string) {
 }
 
 // end waits for the program and asserts that the terminal is as it was before.
-func (x *terminal) end() error {
+func (x *tty) end() error {
 	x.t.Helper()
 	var err error
 	select {
@@ -151,14 +158,14 @@ func (x *terminal) end() error {
 }
 
 // resize changes the size of the terminal's window.
-func (x *terminal) resize(cols, rows int) {
+func (x *tty) resize(cols, rows int) {
 	x.mu.Lock()
 	x.emu.Resize(cols, rows)
 	x.mu.Unlock()
 	x.program.Send(tea.WindowSizeMsg{Width: cols, Height: rows})
 }
 
-func (x *terminal) sent() string {
+func (x *tty) sent() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.out.String()
@@ -266,7 +273,7 @@ func TestCancelEndsTheViewer(t *testing.T) {
 	done := make(chan error, 1)
 	in, _ := io.Pipe()
 	go func() {
-		done <- run(ctx, timelines(f), tea.WithInput(in), tea.WithOutput(io.Discard), tea.WithWindowSize(80, 24), tea.WithoutSignals())
+		done <- run(ctx, timelines(f), io.Discard, tea.WithInput(in), tea.WithWindowSize(80, 24), tea.WithoutSignals())
 	}()
 	<-asked
 	cancel()

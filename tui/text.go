@@ -41,6 +41,8 @@ func printable(r rune) rune {
 // Glyphs that tell states apart stay apart.
 func asciiOf(r rune) rune {
 	switch r {
+	case glyphArrives:
+		return '^'
 	case glyphArrived, '→', '▹':
 		return '>'
 	case glyphWaiting:

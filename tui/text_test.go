@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -88,15 +89,15 @@ func TestNoColour(t *testing.T) {
 	cfg := hangConfig()
 	cfg.NoColor = true
 	s := open(t, cfg, 120, 40)
-	if out := s.m.View().Content; strings.Contains(out, "38;") || strings.Contains(out, "[3") {
+	if out := s.content(); regexp.MustCompile(`\x1b\[[0-9;]*;[349][0-9;]*m`).MatchString(out) {
 		t.Errorf("a colour is set: %q", out)
 	}
 	s.shows("✗ deadlock")
-	if out := open(t, hangConfig(), 120, 40).m.View().Content; !strings.Contains(out, "38;2;213;94;0") {
+	if out := open(t, hangConfig(), 120, 40).content(); !strings.Contains(out, "38;2;213;94;0") {
 		t.Error("with colours, vermillion is not among them")
 	}
 	for _, p := range []colorprofile.Profile{colorprofile.NoTTY, colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256, colorprofile.TrueColor} {
-		th := newTheme(p)
+		th := newTheme(palettes()[0], p)
 		for i, s := range th.sgr {
 			if i < int(numStyles) && (!strings.HasPrefix(s, "\x1b[") || !strings.HasSuffix(s, "m")) {
 				t.Errorf("profile %v: style %d is %q", p, i, s)

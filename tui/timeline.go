@@ -426,6 +426,7 @@ type legendEntry struct {
 func legend() []legendEntry {
 	return []legendEntry{
 		{glyphRunning, styleRunning, "running"},
+		{glyphArrives, styleArrived, "arrives"},
 		{glyphArrived, styleArrived, "arrived"},
 		{glyphWaiting, styleWaiting, "waiting"},
 		{glyphWaitingPart, styleWaiting, "in part"},

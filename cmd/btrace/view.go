@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -18,8 +19,8 @@ import (
 )
 
 type viewFlags struct {
-	keys, size, dump, source string
-	ascii, noMouse           bool
+	keys, size, dump, source, keymap, theme string
+	ascii, noMouse                          bool
 }
 
 func newView() *cobra.Command {
@@ -27,8 +28,9 @@ func newView() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "view TRACE",
 		Short: "Look at a trace: timeline of warps and barriers, state, findings",
-		Long: `View opens the viewer; "?" in it shows the keys. With --dump it runs without a terminal: it takes the keys
-of --keys, one a line, and writes the last screen as plain text.`,
+		Long: `View opens the viewer; "?" in it shows the keys, ":" finds a command by its name. With --dump it runs without a terminal:
+it takes the keys of --keys, one a line (or ":command"), and writes the last screen as plain text.
+Keys are bound in $XDG_CONFIG_HOME/btrace/keys, one command a line: zoom-in = + ctrl+up`,
 		Example: "  btrace view run.zst --source src\n  btrace view run.zst --keys keys.txt --size 120x40 --dump screen.txt",
 		Args:    exactly(1, "one trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,6 +51,9 @@ of --keys, one a line, and writes the last screen as plain text.`,
 			defer closeTrace()
 			var made prepared
 			cfg := viewer(r, args[0], f, &made)
+			if cfg.Keys, err = readKeymap(f.keymap); err != nil {
+				return err
+			}
 			if script {
 				err = dumpScreen(cmd, cfg, f, cols, rows)
 			} else {
@@ -68,6 +73,8 @@ of --keys, one a line, and writes the last screen as plain text.`,
 	fs.StringVar(&f.size, "size", "120x40", "columns and rows of the screen with --dump")
 	fs.StringVar(&f.dump, "dump", "", "write the last screen to this file as text (- for standard output)")
 	fs.StringVar(&f.source, "source", "", "the directory that the kernels' source files lie in")
+	fs.StringVar(&f.keymap, "keymap", "", "a file of key bindings (default $XDG_CONFIG_HOME/btrace/keys, if it is there)")
+	fs.StringVar(&f.theme, "theme", "", "colours: "+strings.Join(tui.Themes(), ", ")+" (default by the terminal's background)")
 	fs.BoolVar(&f.ascii, "ascii", false, "draw with ASCII characters only")
 	fs.BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 	return cmd
@@ -91,6 +98,7 @@ func viewer(r *trace.Reader, name string, f viewFlags, made *prepared) tui.Confi
 			return f.Report, f.Err
 		},
 		SourceRoot: f.source,
+		Theme:      f.theme,
 		NoColor:    os.Getenv("NO_COLOR") != "",
 		ASCII:      f.ascii,
 		NoMouse:    f.noMouse,
@@ -99,6 +107,36 @@ func viewer(r *trace.Reader, name string, f viewFlags, made *prepared) tui.Confi
 		cfg.ReadSource = gallerySource
 	}
 	return cfg
+}
+
+// readKeymap reads the user's key bindings: the given file, or the one in the
+// place where configuration lies, if it is there.
+func readKeymap(name string) (tui.Keymap, error) {
+	asked := name != ""
+	if !asked {
+		dir := os.Getenv("XDG_CONFIG_HOME")
+		if !filepath.IsAbs(dir) {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return nil, nil // nobody's configuration
+			}
+			dir = filepath.Join(home, ".config")
+		}
+		name = filepath.Join(dir, "btrace", "keys")
+	}
+	file, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) && !asked {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w", name, reason(err))
+	}
+	defer file.Close()
+	keys, err := tui.ParseKeymap(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return keys, nil
 }
 
 // prepared collects what a viewer computed that its trace did not bring. The
