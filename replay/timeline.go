@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 
+	"btrace/replay/diagnose"
 	"btrace/trace"
 )
 
@@ -54,5 +55,11 @@ type Timeline interface {
 	// Event finds the event of the row at or before t (dir <= 0), or the
 	// first after it (dir > 0).
 	Event(ctx context.Context, row Row, t int64, dir int) (ev trace.Event, ok bool, err error)
+	// Events hands out the events that a query selects, in stored order, until
+	// each returns false; the event is valid until then.
+	Events(ctx context.Context, q trace.Query, each func(*trace.Event) bool) error
+	// Blocked lists the barriers that lanes of one CTA's cluster wait at at a
+	// time, with who has not come and where those are.
+	Blocked(ctx context.Context, cta uint32, t int64) ([]diagnose.Stuck, error)
 	Findings() []Finding
 }
