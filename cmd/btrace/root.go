@@ -78,7 +78,7 @@ Start with:  btrace demo`,
 	root.AddCommand(
 		newDemo(), newKernels(), newRecord(), newView(),
 		newValidate(), newDiagnose(), newExplore(), newState(),
-		newImport(), newExport(), newInfo(), newEvents(),
+		newImport(), newExport(), newInfo(), newEvents(), newStats(),
 		newExplain(),
 		newVersion(),
 	)
