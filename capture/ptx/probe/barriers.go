@@ -97,6 +97,8 @@ func (p *probe) bar(i interp.Instruction) {
 	done := p.opAt(i, trace.KindBarDone)
 	fields = []trace.Field{trace.FieldBar}
 	p.clock("%bt_c")
+	p.rejoin(p.guard)
+	p.leader(p.guard)
 	p.emit("and.b32 %%bt_o, %%bt_o, %d;", maxBar)
 	if n, ok := result.(*ptx.Name); ok && n.Name != "_" {
 		fields = append(fields, trace.FieldResult)
@@ -170,6 +172,8 @@ func (p *probe) syncwarp(i interp.Instruction) {
 	p.record(p.site(op, takes, 1+len(values)/2, trace.FieldMask), "", values...)
 	p.before(first)
 	p.clock("%bt_c")
+	p.rejoin(p.guard)
+	p.leader(p.guard)
 	p.record(p.site(done, takes, 1+len(values)/2, trace.FieldMask), "", values...)
 	p.behind(last)
 }
@@ -194,6 +198,8 @@ func (p *probe) cluster(i interp.Instruction) {
 	p.before(first)
 	if kind == trace.KindClusterWait {
 		p.clock("%bt_c")
+		p.rejoin(p.guard)
+		p.leader(p.guard)
 		p.record(p.site(p.opAt(i, trace.KindClusterDone), 0, 1), "")
 		p.behind(last)
 	}

@@ -14,7 +14,8 @@
 // memory or parameters. A thread has a pointer of its own to where it writes
 // next, in a register; the lowest of the lanes that are at a site with the same
 // operands writes the record for all of them. Which lanes those are is asked
-// once (activemask) and kept: nothing relies on lockstep. Where operands are in
+// once (activemask) and kept, and asked again only behind a wait: nothing
+// relies on lockstep. Where operands are in
 // registers, and so may differ, match.all says whether they do, and only then
 // match.any who has the same.
 //
@@ -47,7 +48,8 @@
 // # The control block
 //
 // The rewritten module has the variable __btrace_ctl, 64 bytes, little endian,
-// which whoever loads it fills in before the first launch:
+// in constant memory (in global memory if the module needs all constant memory
+// itself), which whoever loads it fills in before the first launch:
 //
 //	 0 u64 address of the ring; 0: probes record nothing
 //	 8 u64 address of the ticket counter (u64, in device memory)
@@ -56,8 +58,10 @@
 //	24 u64 address of the fifo
 //	32 u64 address of the chunks
 //
-// and __btrace_module, a u64 that holds Options.Module. A thread takes chunk
-// fifo[t mod chunks] - 1 with ticket t, when that is not 0, and sets it to 0.
+// and __btrace_module, a u64 that holds Options.Module. Chunk t belongs
+// to the lane that took ticket t; of tickets beyond the number of chunks the
+// fifo says which, at t mod chunks: that number plus 1, once it is free. The
+// lane sets the entry to 0 again.
 //
 // # Marks
 //

@@ -91,6 +91,17 @@ func (p *probe) lanes(pred string) {
 	p.emitFor(pred, "activemask.b32 %%bt_m;")
 }
 
+// rejoin asks behind an instruction which of the lanes that were together
+// before it are here now, of those with a predicate. Others that are here may
+// have read their clock at another time.
+func (p *probe) rejoin(pred string) {
+	if pred != "" {
+		p.emit("mov.b32 %%bt_t, 0;")
+	}
+	p.emitFor(pred, "activemask.b32 %%bt_t;")
+	p.emit("and.b32 %%bt_m, %%bt_m, %%bt_t;")
+}
+
 // split leaves of the lanes those that have the same value in a register as
 // this one.
 func (p *probe) split(pred, typ, register string) {
@@ -203,17 +214,17 @@ func (r *rewriter) refill(n int) string {
 	if v := r.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
 		pause = ""
 	}
-	return strings.NewReplacer("#", fmt.Sprint(n), "CTL", ControlName, "PAUSE", pause).Replace(refillText)
+	return strings.NewReplacer("#", fmt.Sprint(n), "CTL", ControlName, "SPACE", r.control, "PAUSE", pause).Replace(refillText)
 }
 
 var refillText = fmt.Sprintf(`$bt_R#:
-	ld.global.u64 %%bt_u, [CTL];
+	ld.SPACE.u64 %%bt_u, [CTL];
 	setp.eq.u64 %%bt_q, %%bt_u, 0;
 	@%%bt_q bra $bt_S#;
-	ld.global.u64 %%bt_u, [CTL+8];
-	ld.global.u64 %%bt_v, [CTL+24];
-	ld.global.u32 %%bt_i, [CTL+16];
-	ld.global.u32 %%bt_j, [CTL+20];
+	ld.SPACE.u64 %%bt_u, [CTL+8];
+	ld.SPACE.u64 %%bt_v, [CTL+24];
+	ld.SPACE.u32 %%bt_i, [CTL+16];
+	ld.SPACE.u32 %%bt_j, [CTL+20];
 	and.b32 %%bt_j, %%bt_j, 1;
 	setp.eq.u32 %%bt_q, %%bt_j, 0;
 	@%%bt_q bra $bt_T#;
@@ -250,7 +261,7 @@ $bt_G#:
 	sub.u32 %%bt_t, %%bt_t, 1;
 $bt_C#:
 	mov.b64 %%bt_u, %%bt_w;
-	ld.global.u64 %%bt_x, [CTL+32];
+	ld.SPACE.u64 %%bt_x, [CTL+32];
 	mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
 	mov.u64 %%bt_x, %%gridid;
 	or.b64 %%bt_x, %%bt_x, %#[2]x;

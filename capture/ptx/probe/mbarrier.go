@@ -167,12 +167,13 @@ func (p *probe) arrive(i interp.Instruction) {
 		p.before(first)
 		return
 	}
+	p.lanes(p.guard)
 	p.before(first)
 
 	// Lanes that arrived in different phases are kept apart: bit 63 of their
 	// tokens differs. It stands in for bit 0 of the address meanwhile.
 	state := p.text(token)
-	p.lanes(p.guard)
+	p.rejoin(p.guard)
 	p.emit("shr.u64 %%bt_u, %s, 63;", state)
 	p.emit("cvt.u32.u64 %%bt_o, %%bt_u;")
 	p.emit("or.b32 %%bt_o, %%bt_o, %%bt_a;")

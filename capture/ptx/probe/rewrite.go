@@ -97,21 +97,42 @@ type rewriter struct {
 	edits     *ptx.Edits
 	out       Module
 	next      uint32
+	control   string // the space of the control block
 	functions map[*ptx.Function]*function
 }
 
 // declare puts the variables of a rewritten module before its first function
-// or variable.
+// or variable. The control block is constant: reading it then takes no memory
+// access that would queue behind the records.
 func (r *rewriter) declare(module uint64) {
+	r.control = "const"
+	if r.constants() > maxConstants-ControlSize {
+		r.control = "global"
+	}
 	for _, d := range r.m.Decls {
 		if _, ok := d.(*ptx.Directive); ok {
 			continue
 		}
 		first, _ := d.Span()
-		r.edits.InsertBefore(first, fmt.Sprintf(".visible .global .align 16 .b8 %s[%d];\n.visible .global .align 8 .u64 %s = %d;\n",
-			ControlName, ControlSize, ModuleName, module))
+		r.edits.InsertBefore(first, fmt.Sprintf(".visible .%s .align 8 .b8 %s[%d];\n.visible .global .align 8 .u64 %s = %d;\n",
+			r.control, ControlName, ControlSize, ModuleName, module))
 		return
 	}
+}
+
+// maxConstants is the bytes of constant variables that a module may have
+// (CUDA C++ Programming Guide, "Technical Specifications").
+const maxConstants = 64 << 10
+
+// constants is the bytes of constant variables that the module has, with what
+// their alignment may take.
+func (r *rewriter) constants() (n int64) {
+	for _, d := range r.m.Decls {
+		if v, ok := d.(*ptx.Variable); ok && v.Space == "const" {
+			n += v.Size() + int64(v.Alignment()) + 8
+		}
+	}
+	return n
 }
 
 // function is a function of the module that has a body.

@@ -47,6 +47,7 @@ func (p *probe) test(i interp.Instruction) {
 		fields = append(fields, trace.FieldParity)
 		p.parity(i.Operands[2])
 	}
+	p.lanes(p.guard)
 	p.before(first)
 
 	p.clock("%bt_c")
@@ -60,7 +61,7 @@ func (p *probe) test(i interp.Instruction) {
 		kinds = 2
 		p.ask(i, answer, token, site, takes, byToken, fields)
 	}
-	p.lanes("%bt_e")
+	p.rejoin("%bt_e")
 	if !p.agree(differ) || kinds > 1 {
 		p.emit("mov.b64 %%bt_k, {%%bt_a, %%bt_h};")
 		p.split("%bt_e", "b64", "%bt_k")

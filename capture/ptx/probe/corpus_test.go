@@ -1,0 +1,88 @@
+package probe_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"btrace/capture/emu"
+	"btrace/trace"
+)
+
+const data = "../interp/testdata"
+
+// rowsOf reads a table of white-space-separated fields, without its comments.
+func rowsOf(t testing.TB, file string) (rows [][]string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 0 && !strings.HasPrefix(f[0], "#") {
+			rows = append(rows, f)
+		}
+	}
+	return rows
+}
+
+func number(t testing.TB, s string) uint32 {
+	t.Helper()
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(n)
+}
+
+func dim(t testing.TB, s string) (d trace.Dim) {
+	t.Helper()
+	for i, p := range strings.Split(s, ",") {
+		d[i] = number(t, p)
+	}
+	return d
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestLitmus: the litmus programs.
+func TestLitmus(t *testing.T) {
+	for _, row := range rowsOf(t, filepath.Join(data, "litmus/table.txt")) {
+		threads, ctas := number(t, row[2]), number(t, row[3])
+		p := program{
+			name: row[1], file: row[1], entry: "row", src: read(t, filepath.Join(data, "litmus", row[1])),
+			cfg:  emu.Config{Grid: trace.Dim{ctas, 1, 1}, Cluster: trace.Dim{ctas, 1, 1}, Block: trace.Dim{threads, 1, 1}},
+			args: []string{fmt.Sprintf("buf:%d", 4*max(8, threads*ctas))}, seeds: 4,
+		}
+		t.Run(p.name, p.check)
+	}
+}
+
+// TestCorpus: kernels that compilers wrote.
+func TestCorpus(t *testing.T) {
+	for _, row := range rowsOf(t, filepath.Join(data, "corpus/table.txt")) {
+		p := program{
+			name: row[0], file: filepath.Base(row[1]), entry: row[2], src: read(t, filepath.Join(data, "corpus", row[1])),
+			cfg: emu.Config{
+				Grid: dim(t, row[3]), Block: dim(t, row[4]), Cluster: dim(t, row[5]), Shared: int(number(t, row[6])), Cooperative: row[7] == "1",
+			},
+		}
+		for _, a := range row[11:] {
+			if a == "=>" {
+				break
+			}
+			p.args = append(p.args, strings.Replace(a, "@", "@"+filepath.Join(data, "corpus")+"/", 1))
+		}
+		t.Run(p.name, p.check)
+	}
+}

@@ -1,0 +1,406 @@
+package probe_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"btrace/capture/emu"
+	"btrace/capture/ptx"
+	"btrace/capture/ptx/interp"
+	"btrace/capture/ptx/probe"
+	"btrace/trace"
+)
+
+// How the emulator runs a rewritten module: the ring is variables of the
+// module, and nobody reads it before the launch is over.
+
+const chunkBytes = probe.ChunkSlots * probe.SlotBytes
+
+// control declares the control block as a rewritten module does.
+const control = ".visible .const .align 8 .b8 __btrace_ctl[64];"
+
+// withRing gives a rewritten module a ring of that many chunks, of which so
+// many have been used before, and are free again.
+func withRing(tb testing.TB, src []byte, chunks int, flags, used uint64) []byte {
+	tb.Helper()
+	if !bytes.Contains(src, []byte(control)) {
+		tb.Fatalf("no %s in\n%s", control, src)
+	}
+	ring := fmt.Sprintf(`.global .align 1024 .b8 ring_chunks[%d];
+.global .align 8 .u64 ring_tickets = %d;
+.global .align 4 .u32 ring_fifo[%d]%s;
+.visible .const .align 8 .u64 __btrace_ctl[8] = {1, ring_tickets, %d, ring_fifo, ring_chunks, 0, 0, 0};
+`, chunks*chunkBytes, used, chunks, fifo(chunks, used), flags<<32|uint64(chunks-1))
+	return bytes.Replace(src, []byte(control), []byte(ring), 1)
+}
+
+// fifo is the entries of the chunks that are free again: all of them, in an
+// order of their own.
+func fifo(chunks int, used uint64) string {
+	if used == 0 {
+		return ""
+	}
+	var entries []string
+	for i := range chunks {
+		entries = append(entries, fmt.Sprint((i*7+3)%chunks+1))
+	}
+	return " = {" + strings.Join(entries, ", ") + "}"
+}
+
+// record is one of the ring.
+type record struct {
+	probe.Record
+	lane uint32 // that wrote it
+	at   probe.Place
+	warp uint32
+}
+
+// readRing reads all chunks, and checks what is true of every chunk.
+func readRing(tb testing.TB, m *probe.Module, mem []byte, grid, cluster trace.Dim) (records []record) {
+	tb.Helper()
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(mem[at:]) }
+	const low = 1<<63 - 1
+	for base := 0; base < len(mem); base += chunkBytes {
+		if word(base) == 0 {
+			continue
+		}
+		who := word(base + 8)
+		r := record{lane: uint32(who >> 38 & 31), warp: uint32(who >> 32 & 63)}
+		r.at = probe.Place{CTA: uint32(who), Grid: grid, Cluster: cluster}
+		closed, last := false, int64(-1)
+		at := base + probe.HeaderSlots*probe.SlotBytes
+		for at < base+chunkBytes && word(at) != 0 {
+			w0, w1 := word(at), word(at+8)
+			if w0>>63 != 1 || w1>>63 != 1 {
+				tb.Fatalf("slot %d of a chunk: %#x %#x", (at-base)/probe.SlotBytes, w0, w1)
+			}
+			if closed {
+				tb.Fatalf("a record behind the end of a chunk: %#x %#x", w0, w1)
+			}
+			if at-base > (probe.ChunkSlots-probe.MaxSlots)*probe.SlotBytes {
+				tb.Fatalf("a record in slot %d, when the chunk was full", (at-base)/probe.SlotBytes)
+			}
+			r.Site, r.Clock = uint32(w0>>40&(1<<23-1)), int64(w0&(1<<40-1))
+			r.Operand, r.Lanes = uint32(w1>>32)&(1<<31-1), uint32(w1)
+			r.Values = [6]uint64{}
+			at += probe.SlotBytes
+			if r.Clock < last {
+				tb.Fatalf("site %d: clock %d behind %d", r.Site, r.Clock, last)
+			}
+			last = r.Clock
+			if r.Site == probe.SiteClose {
+				closed = true
+				continue
+			}
+			slots := 1
+			if r.Site != probe.SiteGap {
+				s := m.Site(r.Site)
+				if s == nil {
+					tb.Fatalf("there is no site %d", r.Site)
+				}
+				slots = s.Slots
+			}
+			for n := 1; n < slots; n++ {
+				v0, v1 := word(at), word(at+8)
+				if v0>>63 != 1 || v1>>63 != 1 {
+					tb.Fatalf("site %d, slot %d: %#x %#x", r.Site, n, v0, v1)
+				}
+				r.Values[2*n-2], r.Values[2*n-1] = v0&low, v1&low
+				at += probe.SlotBytes
+			}
+			if r.Lanes>>r.lane&1 == 0 {
+				tb.Fatalf("site %d: lane %d wrote for %08x", r.Site, r.lane, r.Lanes)
+			}
+			records = append(records, r)
+		}
+	}
+	return records
+}
+
+// eventsOf is the events of records, those of a warp in the order of their
+// clocks.
+func eventsOf(m *probe.Module, records []record) (events []trace.Event) {
+	for _, r := range records {
+		if r.Site == probe.SiteGap {
+			events = append(events, trace.Event{Op: trace.Op{Kind: trace.KindGap, Lanes: r.Lanes, Lost: uint64(r.Operand)}, Clk: r.Clock})
+		} else {
+			n := len(events)
+			events = m.Site(r.Site).Append(events, &r.Record, &r.at)
+			for i := range events[n:] {
+				events[n+i].CTA, events[n+i].Warp = r.at.CTA, r.warp
+			}
+		}
+	}
+	slices.SortStableFunc(events, func(a, b trace.Event) int {
+		return cmp.Or(cmp.Compare(a.CTA, b.CTA), cmp.Compare(a.Warp, b.Warp), cmp.Compare(a.Clk, b.Clk))
+	})
+	return events
+}
+
+// sink keeps events.
+type sink []trace.Event
+
+func (s *sink) Write(events []trace.Event) error {
+	*s = append(*s, events...)
+	return nil
+}
+
+// program is a kernel with its launch.
+type program struct {
+	name, file, entry string
+	src               []byte
+	cfg               emu.Config
+	args              []string
+	seeds             int
+}
+
+func (p *program) arguments(tb testing.TB) (args []interp.Arg) {
+	tb.Helper()
+	for _, text := range p.args {
+		a, err := interp.ParseArg(text)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		args = append(args, a)
+	}
+	return args
+}
+
+// run runs a module of the program.
+func (p *program) run(tb testing.TB, src []byte, cfg emu.Config) (interp.Result, []trace.Event) {
+	tb.Helper()
+	m, err := ptx.Parse(p.file, src)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := ptx.Resolve(m); err != nil {
+		tb.Fatal(err)
+	}
+	k, err := interp.Compile(m, m.Lookup(p.entry))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var events sink
+	res, err := k.Launch(context.Background(), cfg, p.arguments(tb), &events)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return res, events
+}
+
+// check runs a program as it is and with probes: it ends alike and leaves the
+// same in memory, and the ring holds what the emulator recorded of that run.
+func (p *program) check(t *testing.T) {
+	t.Helper()
+	m, err := probe.Rewrite(p.src, probe.Options{File: p.file, Base: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(m.Entries, func(e probe.Entry) bool { return e.Name == p.entry && e.Probed }) {
+		if bytes.Contains(p.src, []byte("bar")) {
+			t.Logf("no probes: %+v", m.Entries)
+		}
+		return
+	}
+	chunks := 1024
+	src := withRing(t, m.PTX, chunks, 0, 0)
+	for seed := range uint64(max(p.seeds, 1)) {
+		cfg := p.cfg
+		if seed > 0 {
+			cfg.Schedule, cfg.Seed = emu.Random, seed
+		}
+		plain, _ := p.run(t, p.src, cfg)
+		res, direct := p.run(t, src, cfg)
+		if seed == 0 && res.Outcome != plain.Outcome {
+			t.Fatalf("%s %s %v, without probes %s", res.Outcome, res.Fault, res.Stuck, plain.Outcome)
+		}
+		if res.Outcome == trace.OutcomeCompleted && plain.Outcome == trace.OutcomeCompleted && seed == 0 {
+			for i, b := range plain.Buffers {
+				if !bytes.Equal(b, res.Buffers[i]) {
+					t.Errorf("buffer %d differs", i)
+				}
+			}
+		}
+		ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster)
+		p.compare(t, src, direct, eventsOf(m, ring), string(res.Outcome))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// compare compares what the ring holds with what the emulator recorded of the
+// same run, lane by lane.
+func (p *program) compare(t *testing.T, rewritten []byte, direct, ring []trace.Event, outcome string) {
+	t.Helper()
+	old, now := strings.Split(string(p.src), "\n"), strings.Split(string(rewritten), "\n")
+	waits := waitLines(t, p.file, p.src)
+	n := normal{file: p.file, rewritten: now, source: old, waits: waits}
+	want, got := lanesOf(direct, n.direct), lanesOf(ring, n.ring)
+	for lane := range got {
+		if _, ok := want[lane]; !ok {
+			t.Errorf("%v is in the ring only: %q", lane, got[lane])
+		}
+	}
+	for lane, w := range want {
+		g := got[lane]
+		if strings.HasPrefix(outcome, "trap") { // what comes first is a matter of the schedule
+			k := min(len(w), len(g))
+			w, g = w[:k], g[:k]
+		}
+		if !slices.Equal(g, w) {
+			i := 0
+			for i < min(len(g), len(w)) && g[i] == w[i] {
+				i++
+			}
+			t.Errorf("%v, event %d of %d and %d:\nring   %q\ndirect %q", lane, i, len(g), len(w), g[max(i-2, 0):min(i+4, len(g))], w[max(i-2, 0):min(i+4, len(w))])
+			return
+		}
+	}
+}
+
+// lane is one of the launch.
+type lane struct{ cta, warp, lane uint32 }
+
+// lanesOf is the events of each lane, as text. How an event reads, text says;
+// one that does not count is "".
+func lanesOf(events []trace.Event, text func(*trace.Event, lane) string) map[lane][]string {
+	all := make(map[lane][]string)
+	for i := range events {
+		e := &events[i]
+		for n := range uint32(32) {
+			if e.Lanes>>n&1 == 0 {
+				continue
+			}
+			l := lane{e.CTA, e.Warp, n}
+			s := text(e, l)
+			// Of tests that fail again and again one counts.
+			if s == "" || strings.Contains(s, "mbar.test") && strings.HasSuffix(s, " no") && len(all[l]) > 0 && all[l][len(all[l])-1] == s {
+				continue
+			}
+			all[l] = append(all[l], s)
+		}
+	}
+	return all
+}
+
+// normal makes events comparable.
+type normal struct {
+	file              string
+	rewritten, source []string
+	waits             map[string]bool // instructions that are waits, as text
+}
+
+// direct is an event that the emulator recorded of the rewritten module.
+// Waits are loops of tests there, since probes are in between.
+func (n *normal) direct(e *trace.Event, l lane) string {
+	line := operation(n.rewritten[e.PC-1])
+	syncs := e.Kind == trace.KindSyncwarp || e.Kind == trace.KindSyncwarpDone
+	if syncs && !strings.Contains(line, "bar.warp.sync") {
+		return "" // of vote, shfl and the like: not recorded on a GPU
+	}
+	kind := e.Kind.String()
+	if e.Kind == trace.KindMbarTest && n.waits[line] {
+		if e.Result == 0 {
+			return ""
+		}
+		kind = "mbar.done"
+	}
+	return n.text(e, l, kind, line)
+}
+
+// ring is an event of the ring.
+func (n *normal) ring(e *trace.Event, l lane) string {
+	if e.Kind == trace.KindMbarWait {
+		return ""
+	}
+	return n.text(e, l, e.Kind.String(), operation(n.source[e.PC-1]))
+}
+
+func (n *normal) text(e *trace.Event, l lane, kind, line string) string {
+	var b strings.Builder
+	b.WriteString(kind)
+	has := func(f trace.Field, format string, v any) {
+		if e.Has.Has(f) {
+			fmt.Fprintf(&b, " "+format, v)
+		}
+	}
+	has(trace.FieldBar, "bar=%d", e.Bar)
+	has(trace.FieldAddr, "addr=%#x", e.Addr)
+	has(trace.FieldCount, "count=%d", e.Count)
+	has(trace.FieldAligned, "aligned=%v", e.Aligned)
+	has(trace.FieldRed, "%s", e.Red)
+	has(trace.FieldPred, "pred=%d", e.Pred>>l.lane&1)
+	has(trace.FieldBytes, "bytes=%d", e.Bytes)
+	has(trace.FieldParity, "parity=%d", e.Parity)
+	has(trace.FieldOwnerCTA, "owner=%d", e.Owner)
+	has(trace.FieldCTAMask, "ctas=%x", e.CTAMask)
+	has(trace.FieldMask, "mask=%x", e.Mask)
+	has(trace.FieldSem, "%s", e.Sem)
+	has(trace.FieldReason, "%s", e.Text)
+	if e.NoInc {
+		b.WriteString(" noinc")
+	}
+	switch {
+	case !e.Has.Has(trace.FieldResult) || kind == "mbar.done":
+	case kind == "mbar.test":
+		b.WriteString([]string{" no", " yes"}[e.Result&1])
+	default:
+		fmt.Fprintf(&b, " result=%d", e.Result)
+	}
+	// Who is told nothing by an arrive is told nothing here: the emulator
+	// knows the phase all the same.
+	switch {
+	case strings.Contains(line, " _,") || strings.Contains(line, "tcgen05"):
+	case e.Has.Has(trace.FieldToken):
+		fmt.Fprintf(&b, " phase=%d", e.Token>>63)
+	case e.Has.Has(trace.FieldPhase):
+		fmt.Fprintf(&b, " phase=%d", e.Phase&1)
+	}
+	if kind != "enter" && kind != "exit" {
+		fmt.Fprintf(&b, " | %s", line)
+	}
+	return b.String()
+}
+
+var operations = regexp.MustCompile(`\b(bar|barrier|mbarrier|cp|st|red|tcgen05|trap)\b[^;]*;`)
+
+// operation is the instruction of a line that is recorded; the line, if it has
+// none.
+func operation(line string) string {
+	if s := operations.FindString(line); s != "" {
+		return s
+	}
+	return strings.TrimSpace(line)
+}
+
+// waitLines is the instructions of a module that are waits.
+func waitLines(tb testing.TB, file string, src []byte) map[string]bool {
+	tb.Helper()
+	m, err := ptx.Parse(file, src)
+	if err == nil {
+		err = ptx.Resolve(m)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	lines, waits := strings.Split(string(src), "\n"), make(map[string]bool)
+	for _, d := range m.Decls {
+		if f, ok := d.(*ptx.Function); ok && f.Body != nil {
+			_, code := interp.Look(m, f)
+			for _, i := range code {
+				if i.Wait {
+					waits[operation(lines[i.Pos.Line-1])] = true
+				}
+			}
+		}
+	}
+	return waits
+}
