@@ -97,8 +97,6 @@ func (p *probe) bar(i interp.Instruction) {
 	done := p.opAt(i, trace.KindBarDone)
 	fields = []trace.Field{trace.FieldBar}
 	p.clock("%bt_c")
-	p.rejoin(p.guard)
-	p.leader(p.guard)
 	p.emit("and.b32 %%bt_o, %%bt_o, %d;", maxBar)
 	if n, ok := result.(*ptx.Name); ok && n.Name != "_" {
 		fields = append(fields, trace.FieldResult)
@@ -109,6 +107,12 @@ func (p *probe) bar(i interp.Instruction) {
 		}
 		p.emit("mad.lo.u32 %%bt_o, %%bt_n, %d, %%bt_o;", maxBar+1)
 	}
+	// Without .aligned, lanes may come out of different phases here.
+	p.lanes(p.guard)
+	if !p.agree(ops) || result != nil && !op.Aligned {
+		p.split(p.guard, "b32", "%bt_o")
+	}
+	p.leader(p.guard)
 	p.record(p.site(done, TakesResult, 1, fields...), "%bt_o")
 	p.behind(last)
 }
@@ -157,23 +161,25 @@ func (p *probe) syncwarp(i interp.Instruction) {
 	var values []value
 	op, done := p.opAt(i, trace.KindSyncwarp), p.opAt(i, trace.KindSyncwarpDone)
 	p.clock("%bt_c")
-	p.lanes(p.guard)
 	if n, ok := i.Operands[0].(*ptx.Int); ok {
 		op.Mask, done.Mask = uint32(n.Value), uint32(n.Value)
 	} else {
 		takes = TakesMask
 		p.load("%bt_n", i.Operands[0])
+		values = []value{p.wide("%bt_n"), p.zero()}
+	}
+	who := func() {
+		p.lanes(p.guard)
 		if !p.agree(i.Operands) {
 			p.split(p.guard, "b32", "%bt_n")
 		}
-		values = []value{p.wide("%bt_n"), p.zero()}
+		p.leader(p.guard)
 	}
-	p.leader(p.guard)
+	who()
 	p.record(p.site(op, takes, 1+len(values)/2, trace.FieldMask), "", values...)
 	p.before(first)
 	p.clock("%bt_c")
-	p.rejoin(p.guard)
-	p.leader(p.guard)
+	who()
 	p.record(p.site(done, takes, 1+len(values)/2, trace.FieldMask), "", values...)
 	p.behind(last)
 }
@@ -198,7 +204,7 @@ func (p *probe) cluster(i interp.Instruction) {
 	p.before(first)
 	if kind == trace.KindClusterWait {
 		p.clock("%bt_c")
-		p.rejoin(p.guard)
+		p.lanes(p.guard)
 		p.leader(p.guard)
 		p.record(p.site(p.opAt(i, trace.KindClusterDone), 0, 1), "")
 		p.behind(last)

@@ -18,6 +18,7 @@ import (
 //	c, d     clocks: of the record, and before the instruction
 //	m, p     lanes of the record; this one writes it
 //	a, o, n  address or operand, and what else the record holds
+//	k        what lanes of one record agree on
 //	the others hold something for a few instructions
 const registers = `	.reg .b64 %bt_w, %bt_f, %bt_c, %bt_d, %bt_k, %bt_x, %bt_y, %bt_u, %bt_v;
 	.reg .b32 %bt_l, %bt_m, %bt_a, %bt_o, %bt_n, %bt_h, %bt_t, %bt_i, %bt_j, %bt_z;
@@ -91,19 +92,8 @@ func (p *probe) lanes(pred string) {
 	p.emitFor(pred, "activemask.b32 %%bt_m;")
 }
 
-// rejoin asks behind an instruction which of the lanes that were together
-// before it are here now, of those with a predicate. Others that are here may
-// have read their clock at another time.
-func (p *probe) rejoin(pred string) {
-	if pred != "" {
-		p.emit("mov.b32 %%bt_t, 0;")
-	}
-	p.emitFor(pred, "activemask.b32 %%bt_t;")
-	p.emit("and.b32 %%bt_m, %%bt_m, %%bt_t;")
-}
-
 // split leaves of the lanes those that have the same value in a register as
-// this one.
+// this one. The lanes have to be here: what lanes asked for last.
 func (p *probe) split(pred, typ, register string) {
 	if pred != "" {
 		p.emit("setp.eq.u32 %%bt_r, 0, 0;")

@@ -167,21 +167,22 @@ func (p *probe) arrive(i interp.Instruction) {
 		p.before(first)
 		return
 	}
-	p.lanes(p.guard)
 	p.before(first)
 
 	// Lanes that arrived in different phases are kept apart: bit 63 of their
-	// tokens differs. It stands in for bit 0 of the address meanwhile.
+	// tokens differs. It stands in for bit 0 of the address meanwhile. And so
+	// are lanes that read the clock at different times, since the record has
+	// one: those were not together before the instruction.
 	state := p.text(token)
-	p.rejoin(p.guard)
+	p.lanes(p.guard)
 	p.emit("shr.u64 %%bt_u, %s, 63;", state)
 	p.emit("cvt.u32.u64 %%bt_o, %%bt_u;")
 	p.emit("or.b32 %%bt_o, %%bt_o, %%bt_a;")
+	p.emit("cvt.u32.u64 %%bt_t, %%bt_c;")
+	p.emit("mov.b64 %%bt_k, {%%bt_o, %%bt_t};")
+	p.split(p.guard, "b64", "%bt_k")
 	if unknown && !p.uniform(i.Operands[at+1]) {
-		p.emit("mov.b64 %%bt_k, {%%bt_o, %%bt_n};")
-		p.split(p.guard, "b64", "%bt_k")
-	} else {
-		p.split(p.guard, "b32", "%bt_o")
+		p.split(p.guard, "b32", "%bt_n")
 	}
 	p.leader(p.guard)
 	low := func(r string) { p.emit("mov.b64 %s, %s;", r, state) }

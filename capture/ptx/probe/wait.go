@@ -37,7 +37,6 @@ func (p *probe) test(i interp.Instruction) {
 
 	p.clock("%bt_d")
 	p.address(i.Operands[1], space(i))
-	differ := []ptx.Operand{i.Operands[1], i.Operands[2]}
 	if byToken {
 		takes |= TakesToken
 		fields = append(fields, trace.FieldToken)
@@ -47,25 +46,24 @@ func (p *probe) test(i interp.Instruction) {
 		fields = append(fields, trace.FieldParity)
 		p.parity(i.Operands[2])
 	}
-	p.lanes(p.guard)
 	p.before(first)
 
 	p.clock("%bt_c")
 	p.emit("selp.b64 %%bt_c, %%bt_c, %%bt_d, %s;", answer)
 	site := p.next
-	var kinds int
 	if i.Wait {
-		kinds = waitKinds
 		p.wait(i, answer, takes, byToken, fields)
 	} else {
-		kinds = 2
 		p.ask(i, answer, token, site, takes, byToken, fields)
 	}
-	p.rejoin("%bt_e")
-	if !p.agree(differ) || kinds > 1 {
-		p.emit("mov.b64 %%bt_k, {%%bt_a, %%bt_h};")
-		p.split("%bt_e", "b64", "%bt_k")
-	}
+	// Lanes of one record have the same to say, and have been together before
+	// the instruction: they read the clock at one time.
+	p.lanes("%bt_e")
+	p.emit("shl.b32 %%bt_o, %%bt_h, 30;")
+	p.emit("xor.b32 %%bt_o, %%bt_o, %%bt_a;")
+	p.emit("cvt.u32.u64 %%bt_t, %%bt_d;")
+	p.emit("mov.b64 %%bt_k, {%%bt_o, %%bt_t};")
+	p.split("%bt_e", "b64", "%bt_k")
 	if byToken && !p.uniform(i.Operands[2]) {
 		p.split("%bt_e", "b64", token)
 	}
