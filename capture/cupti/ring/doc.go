@@ -14,35 +14,44 @@
 //	0x0000  header, 4096 bytes:
 //	        0x00 u64 magic "BTRACER1"
 //	        0x08 u32 version = 1
-//	        0x0c u32 bytes of a chunk = 1024
+//	        0x0c u32 bytes of a chunk = 16384
 //	        0x10 u32 chunks, a power of two
 //	        0x14 u32 flags: 1 = drop records when there is no chunk
 //	        0x18 u64 offset of the fifo = 0x1000
-//	        0x20 u64 offset of the chunks, a multiple of 4096
-//	0x1000  fifo: one u32 a chunk
-//	...     chunks: 1024 bytes each; a free chunk is all zero
+//	        0x20 u64 offset of the chunks, a multiple of 16384
+//	0x1000  fifo: one u32 a chunk, all zero at the start
+//	...     chunks: 16384 bytes each; a free chunk is all zero
+//
+// Lanes find the slot that they are at in the low bits of its address, so the
+// application maps the file at a multiple of 16384.
 //
 // # Handing out chunks
 //
 // A lane that needs a chunk takes a ticket t, by an atomic add of 1 to a u64
 // counter in device memory that begins at 0 (one a context; the recorder
-// does not see it). It reads entry t mod chunks of the fifo until that is not
-// 0, takes chunk entry-1, and writes 0 to the entry. At the start entry i is
-// i+1. The recorder recycles a chunk when nobody will write to it any more
-// and it has read it: it zeroes the chunk, then writes its number, plus 1, to
-// the entries in the order of the tickets, each once it is 0.
+// does not see it). With a ticket below the number of chunks it takes chunk t:
+// to read what the host writes is slow while stores are on their way, and most
+// kernels never need more. With a later one it reads entry t mod chunks of the
+// fifo until that is
 //
-// The lanes that wait for a chunk must be fewer than the chunks, or two of
-// them would wait for the same entry; the recorder therefore makes at least
-// as many chunks as the device runs threads at once.
+//	(t / chunks mod 4096) << 20 | chunk + 1
 //
-// With flag 1 a lane takes no ticket when the entry of the next one (its
-// value, read without an add) is 0: it drops its record and counts it. A
-// race may still make it wait for a short time.
+// takes that chunk, and writes 0 to the entry. The lap in it keeps two lanes
+// apart whose tickets have the same entry.
+//
+// The recorder recycles a chunk when nobody will write to it any more and it
+// has read it: it zeroes the chunk, then writes it to the entries of the
+// tickets from the number of chunks on, in their order, each once it is 0. It
+// sees that a chunk was taken by its first slot in the first lap, and by its
+// entry's being 0 later.
+//
+// With flag 1 a lane takes no ticket when there is no chunk for the next one
+// (the counter's value, read without an add): it drops its record and counts
+// it. A race may still make it wait for a short time.
 //
 // # Chunks
 //
-// A chunk has 64 slots of 16 bytes: two u64, w0 and w1, written by one
+// A chunk has 1024 slots of 16 bytes: two u64, w0 and w1, written by one
 // st.volatile.global.v2.b64. Bit 63 of both words (V) is 1 once the slot is
 // written; a slot in which only one of them is 1 is torn.
 //
@@ -50,7 +59,7 @@
 //	        w1 = V | smid << 43 (16 bits) | lane << 38 (5) | warp in the CTA << 32 (6) | linear CTA (32)
 //	slot 1: w0 = V | %clock64 (its low 63 bits)
 //	        w1 = V | %globaltimer (its low 63 bits), read right after the clock
-//	slots 2 to 63: records
+//	slots 2 to 1023: records
 //
 // The first slot of a record:
 //
@@ -60,7 +69,7 @@
 // The slots after it, as many as the site says: w0 = V | value (63 bits),
 // w1 = V | value (63 bits). A record has at most 4 slots and lies in one
 // chunk: a lane whose chunk has fewer than 4 slots left takes another, so a
-// chunk with 61 to 64 slots written is full.
+// chunk with 1021 to 1024 slots written is full.
 //
 // A chunk belongs to one lane, and the clocks in it ascend. Sites 0 and 1 are
 // the same in every module, with one slot:

@@ -12,14 +12,14 @@ import (
 const (
 	Magic      = 0x3152454341525442 // "BTRACER1"
 	Version    = 1
-	ChunkBytes = 1024
+	ChunkBytes = 16 << 10
 	ChunkSlots = ChunkBytes / slotBytes
 	// MaxRecordSlots is the most slots of a record. A lane leaves a chunk in
 	// which fewer are free.
 	MaxRecordSlots = 4
-	// MinChunks and MaxChunks bound a ring: 64 KiB to 8 GiB.
-	MinChunks = 64
-	MaxChunks = 1 << 23
+	// MinChunks and MaxChunks bound a ring: 256 KiB to 8 GiB.
+	MinChunks = 16
+	MaxChunks = 1 << 19
 	// MaxSites is how many sites the modules of a run can have together.
 	MaxSites = 1 << siteBits
 
@@ -28,6 +28,8 @@ const (
 	fullSlots   = ChunkSlots - MaxRecordSlots + 1
 	fifoOffset  = headerBytes
 
+	entryBits = 20 // of a fifo's entry that are the chunk plus 1
+	lapMask   = 1<<(32-entryBits) - 1
 	siteBits  = 23
 	clockBits = 40
 	valid     = 1 << 63
@@ -47,7 +49,9 @@ const FlagDrop = 1
 // Size is the bytes that a ring of so many chunks takes.
 func Size(chunks int) int { return chunksOffset(chunks) + chunks*ChunkBytes }
 
-func chunksOffset(chunks int) int { return (fifoOffset + 4*chunks + 4095) &^ 4095 }
+func chunksOffset(chunks int) int {
+	return (fifoOffset + 4*chunks + ChunkBytes - 1) &^ (ChunkBytes - 1)
+}
 
 // Format makes an empty ring of that many chunks in mem, which is all zero and
 // has Size(chunks) bytes.
@@ -66,9 +70,6 @@ func Format(mem []byte, chunks int, flags uint32) error {
 	le.PutUint32(mem[0x14:], flags)
 	le.PutUint64(mem[0x18:], fifoOffset)
 	le.PutUint64(mem[0x20:], uint64(chunksOffset(chunks)))
-	for i := range chunks {
-		le.PutUint32(mem[fifoOffset+4*i:], uint32(i+1))
-	}
 	return nil
 }
 
@@ -77,6 +78,7 @@ type view struct {
 	fifo  []uint32
 	words []uint64 // of the chunks
 	mask  uint64   // chunks-1
+	shift int      // log2(chunks)
 	flags uint32
 }
 
@@ -106,6 +108,7 @@ func open(mem []byte) (view, error) {
 		fifo:  unsafe.Slice((*uint32)(unsafe.Pointer(&mem[fifoOffset])), chunks),
 		words: unsafe.Slice((*uint64)(unsafe.Pointer(&mem[chunksOffset(chunks)])), chunks*ChunkBytes/8),
 		mask:  uint64(chunks - 1),
+		shift: bits.TrailingZeros(uint(chunks)),
 		flags: le.Uint32(mem[0x14:]),
 	}, nil
 }

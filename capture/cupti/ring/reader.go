@@ -33,9 +33,9 @@ type chunk struct {
 	head   Run    // without its records
 	clock  uint64 // of the record before, if there is one
 	number uint32
-	next   uint8 // the slot to read next
-	begun  bool  // a record was read
-	broken bool  // what is there makes no sense
+	next   uint16 // the slot to read next
+	begun  bool   // a record was read
+	broken bool   // what is there makes no sense
 }
 
 // NewReader reads the ring in mem, from its beginning: nobody has read it
@@ -77,7 +77,7 @@ func (r *Reader) taken() uint64 {
 	const near = 4096
 	end := r.head
 	for at := r.head; at < r.tail && at < end+near; at++ {
-		if atomic.LoadUint32(&r.fifo[at&r.mask]) == 0 {
+		if r.isTaken(at) {
 			end = at + 1
 		}
 	}
@@ -98,7 +98,7 @@ func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
 	kept := r.open[:0]
 	for i := range r.open {
 		if c := &r.open[i]; r.readChunk(c, sizes, b) {
-			r.recycle(c.number)
+			r.recycle(c)
 		} else {
 			kept = append(kept, *c)
 		}
@@ -108,15 +108,14 @@ func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
 		if b.Len() >= limit {
 			break
 		}
-		at := r.read & r.mask
-		if r.last && atomic.LoadUint32(&r.fifo[at]) != 0 {
-			continue // nobody has it
+		if r.last && !r.isTaken(r.read) {
+			continue
 		}
-		c := chunk{number: r.numbers[at]}
+		c := chunk{number: r.numbers[r.read&r.mask]}
 		if !r.readChunk(&c, sizes, b) {
 			r.open = append(r.open, c)
 		} else {
-			r.recycle(c.number)
+			r.recycle(&c)
 		}
 		if c.next >= 2 {
 			r.latest = c.head.Time
@@ -158,28 +157,43 @@ func (r *Reader) end(b *Batch) {
 			return false
 		}
 		r.torn(&c, b)
-		r.recycle(c.number)
+		r.recycle(&c)
 		return true
 	})
 }
 
 // take finds the chunks that lanes have taken, in the order of the tickets.
 func (r *Reader) take() {
-	for r.head < r.tail && (r.last || atomic.LoadUint32(&r.fifo[r.head&r.mask]) == 0) {
+	for r.head < r.tail && (r.last || r.isTaken(r.head)) {
 		r.head++
 	}
 }
 
+// isTaken reports whether a lane has taken the chunk of a ticket that is not
+// read yet.
+func (r *Reader) isTaken(ticket uint64) bool {
+	if ticket > r.mask {
+		return atomic.LoadUint32(&r.fifo[ticket&r.mask]) == 0
+	}
+	return atomic.LoadUint64(&r.words[ticket*(ChunkBytes/8)])&valid != 0
+}
+
 // recycle makes a chunk free again. Its position in the fifo is 0: as many
 // tickets were seen taken as chunks come back.
-func (r *Reader) recycle(number uint32) {
+func (r *Reader) recycle(c *chunk) {
 	if r.last {
 		return
 	}
-	clear(r.words[int(number)*ChunkBytes/8:][:ChunkBytes/8])
+	// Behind the slot that was read last may be a close, or a record that is
+	// not whole.
+	used := ChunkSlots
+	if !c.broken {
+		used = min(used, int(c.next)+MaxRecordSlots)
+	}
+	clear(r.wordsOf(c)[:2*used])
 	at := r.tail & r.mask
-	r.numbers[at] = number
-	atomic.StoreUint32(&r.fifo[at], number+1)
+	r.numbers[at] = c.number
+	atomic.StoreUint32(&r.fifo[at], uint32(r.tail>>r.shift&lapMask)<<entryBits|(c.number+1))
 	r.tail++
 }
 
@@ -226,7 +240,7 @@ func (r *Reader) readChunk(c *chunk, sizes []uint8, b *Batch) (over bool) {
 		b.add(site, c.clock, uint32(w1>>32)&^(1<<31), uint32(w1))
 		slot += n
 	}
-	c.next = uint8(slot)
+	c.next = uint16(slot)
 	c.run(b, first, firstWord)
 	return over || slot >= fullSlots
 }

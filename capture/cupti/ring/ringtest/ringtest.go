@@ -8,19 +8,25 @@ package ringtest
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
 )
 
-const valid = 1 << 63
+const (
+	valid      = 1 << 63
+	slots      = 1024
+	chunkWords = 2 * slots
+)
 
 // Context is a CUDA context whose kernels write to a ring.
 type Context struct {
 	fifo    []uint32
 	words   []uint64
 	mask    uint64
+	shift   int
 	drop    bool
 	tickets atomic.Uint64
 	clock   atomic.Uint64
@@ -39,8 +45,9 @@ func New(mem []byte) *Context {
 	fifo, words := le.Uint64(mem[0x18:]), le.Uint64(mem[0x20:])
 	return &Context{
 		fifo:  unsafe.Slice((*uint32)(unsafe.Pointer(&mem[fifo])), chunks),
-		words: unsafe.Slice((*uint64)(unsafe.Pointer(&mem[words])), chunks*128),
+		words: unsafe.Slice((*uint64)(unsafe.Pointer(&mem[words])), uint64(chunks)*chunkWords),
 		mask:  uint64(chunks - 1),
+		shift: bits.TrailingZeros32(chunks),
 		drop:  le.Uint32(mem[0x14:])&1 != 0,
 	}
 }
@@ -79,7 +86,7 @@ type Lane struct {
 
 // Lane is a lane that has no chunk yet.
 func (c *Context) Lane(grid uint64, cta uint32, warp, lane uint8, sm uint16) *Lane {
-	return &Lane{c: c, grid: grid, cta: cta, warp: warp, lane: lane, sm: sm, slot: 64}
+	return &Lane{c: c, grid: grid, cta: cta, warp: warp, lane: lane, sm: sm, slot: slots}
 }
 
 // Record writes a record whose clock is read now. It reports whether there was
@@ -90,14 +97,14 @@ func (l *Lane) Record(site, operand, lanes uint32, values ...uint64) bool {
 
 // RecordAt writes a record of which the clock was read before.
 func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uint64) bool {
-	if 64-l.slot < 4 && !l.take() {
+	if slots-l.slot < 4 && !l.take() {
 		l.lost++
 		return false
 	}
 	if l.lost > 0 {
 		l.put(valid|1<<40|clock&(1<<40-1), valid|uint64(l.lost)<<32|1<<l.lane)
 		l.lost = 0
-		if 64-l.slot < 4 && !l.take() {
+		if slots-l.slot < 4 && !l.take() {
 			l.lost++
 			return false
 		}
@@ -111,7 +118,7 @@ func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uin
 
 // Torn writes one of the two words of a record.
 func (l *Lane) Torn(site uint32) {
-	if 64-l.slot < 4 && !l.take() {
+	if slots-l.slot < 4 && !l.take() {
 		return
 	}
 	atomic.StoreUint64(&l.words[2*l.slot], valid|uint64(site)<<40)
@@ -119,10 +126,10 @@ func (l *Lane) Torn(site uint32) {
 
 // Close says that the lane writes no more.
 func (l *Lane) Close() {
-	if 64-l.slot >= 4 {
+	if slots-l.slot >= 4 {
 		l.put(valid, valid)
 	}
-	l.slot = 64
+	l.slot = slots
 }
 
 func (l *Lane) put(w0, w1 uint64) {
@@ -134,12 +141,12 @@ func (l *Lane) put(w0, w1 uint64) {
 // take waits for a chunk, or finds that there is none.
 func (l *Lane) take() bool {
 	c := l.c
-	if c.drop && atomic.LoadUint32(&c.fifo[c.tickets.Load()&c.mask]) == 0 {
+	if _, ok := c.chunk(c.tickets.Load()); c.drop && !ok {
 		return false
 	}
-	entry := &c.fifo[(c.tickets.Add(1)-1)&c.mask]
-	var number uint32
-	for number = atomic.LoadUint32(entry); number == 0; number = atomic.LoadUint32(entry) {
+	ticket := c.tickets.Add(1) - 1
+	number, ok := c.chunk(ticket)
+	for ; !ok; number, ok = c.chunk(ticket) {
 		select {
 		case <-c.Stop:
 			return false
@@ -147,11 +154,25 @@ func (l *Lane) take() bool {
 			runtime.Gosched()
 		}
 	}
-	atomic.StoreUint32(entry, 0)
-	l.words = c.words[(number-1)*128:][:128]
+	if ticket > c.mask {
+		atomic.StoreUint32(&c.fifo[ticket&c.mask], 0)
+	}
+	l.words = c.words[number*chunkWords:][:chunkWords]
 	l.slot = 0
 	l.put(valid|l.grid, valid|uint64(l.sm)<<43|uint64(l.lane)<<38|uint64(l.warp)<<32|uint64(l.cta))
 	clock := c.Clock()
 	l.put(valid|clock, valid|Nanoseconds(clock))
 	return true
+}
+
+// chunk is the one of a ticket, if it is there.
+func (c *Context) chunk(ticket uint64) (uint64, bool) {
+	if ticket <= c.mask {
+		return ticket, true
+	}
+	entry := atomic.LoadUint32(&c.fifo[ticket&c.mask])
+	if entry&(1<<20-1) == 0 || uint64(entry>>20) != ticket>>c.shift&0xfff {
+		return 0, false
+	}
+	return uint64(entry&(1<<20-1)) - 1, true
 }
