@@ -1,0 +1,216 @@
+#include "context.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "capture.h"
+#include "channel.h"
+#include "driver.h"
+
+namespace btrace {
+namespace {
+
+constexpr uint64_t kRingMagic = 0x3152454341525442;  // "BTRACER1"
+constexpr uint32_t kRingVersion = 1;
+constexpr size_t kRingHeader = 4096;
+
+// Control is what the probes read; the variable may be longer.
+struct Control {
+  uint64_t ring = 0;
+  uint64_t tickets = 0;
+  uint32_t mask = 0;
+  uint32_t flags = 0;
+  uint64_t fifo = 0;
+  uint64_t chunks = 0;
+  uint64_t unused[3] = {};
+};
+static_assert(sizeof(Control) == 64);
+
+struct Context {
+  uint32_t number = 0;
+  void* memory = nullptr;
+  size_t bytes = 0;
+  CUstream stream = nullptr;  // of the library's own copies
+  bool recorded = false;
+  Control control;
+};
+
+struct Contexts {
+  std::mutex lock;
+  std::map<CUcontext, Context> live;
+  std::vector<Context> ending;
+};
+
+Contexts& contexts() {
+  static auto* c = new Contexts;
+  return *c;
+}
+
+uint32_t attribute(CUdevice device, CUdevice_attribute a) {
+  int x = 0;
+  cu().DeviceGetAttribute(&x, a, device);
+  return x > 0 ? static_cast<uint32_t>(x) : 0;
+}
+
+// mapRing maps what the recorder sent and checks that it is a ring.
+std::string mapRing(int fd, uint64_t bytes, Context& c) {
+  struct stat st {};
+  if (fstat(fd, &st) != 0 || st.st_size < 0 || static_cast<uint64_t>(st.st_size) < bytes || bytes < kRingHeader)
+    return "the recorder's ring is smaller than it says";
+  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (p == MAP_FAILED) return "the recorder's ring cannot be mapped: " + std::string(strerror(errno));
+  madvise(p, bytes, MADV_DONTFORK);
+  c.memory = p;
+  c.bytes = bytes;
+  auto* at = static_cast<const char*>(p);
+  auto u32 = [at](size_t o) {
+    uint32_t x;
+    memcpy(&x, at + o, sizeof x);
+    return x;
+  };
+  auto u64 = [at](size_t o) {
+    uint64_t x;
+    memcpy(&x, at + o, sizeof x);
+    return x;
+  };
+  uint64_t chunk = u32(0x0c), chunks = u32(0x10), fifo = u64(0x18), first = u64(0x20);
+  if (u64(0) != kRingMagic || u32(0x08) != kRingVersion || chunk == 0 || chunks == 0 || (chunks & (chunks - 1)) != 0 ||
+      fifo > bytes || 4 * chunks > bytes - fifo || first > bytes || chunk * chunks > bytes - first)
+    return "the recorder's ring is not one that this library knows";
+  c.control.mask = static_cast<uint32_t>(chunks - 1);
+  c.control.flags = u32(0x14);
+  c.control.fifo = fifo;
+  c.control.chunks = first;
+  return {};
+}
+
+// registerRing makes the ring known to the device, with a counter beside it.
+// The context is current.
+std::string registerRing(Context& c) {
+  CUresult r = cu().MemHostRegister(c.memory, c.bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  if (r != CUDA_SUCCESS) return "the ring cannot be registered: " + resultName(r);
+  CUdeviceptr at = 0, tickets = 0;
+  r = cu().MemHostGetDevicePointer(&at, c.memory, 0);
+  if (r == CUDA_SUCCESS) r = cu().MemAlloc(&tickets, sizeof(uint64_t));
+  if (r == CUDA_SUCCESS) r = cu().StreamCreate(&c.stream, CU_STREAM_NON_BLOCKING);
+  const uint64_t zero = 0;
+  if (r == CUDA_SUCCESS) r = cu().MemcpyHtoDAsync(tickets, &zero, sizeof zero, c.stream);
+  if (r == CUDA_SUCCESS) r = cu().StreamSynchronize(c.stream);
+  if (r != CUDA_SUCCESS) return "no memory for the ring on the device: " + resultName(r);
+  c.control.ring = at;
+  c.control.tickets = tickets;
+  c.control.fifo += at;
+  c.control.chunks += at;
+  return {};
+}
+
+std::string askForRing(Context& c) {
+  CUdevice device = 0;
+  cu().CtxGetDevice(&device);
+  char name[256] = "";
+  cu().DeviceGetName(name, sizeof name, device);
+  Message m(Type::Context);
+  m.u32(c.number).u32(static_cast<uint32_t>(device));
+  for (auto a : {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                 CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+                 CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_CLOCK_RATE})
+    m.u32(attribute(device, a));
+  m.text(name);
+  Reply reply;
+  if (!channel().ask(m, -1, Type::Ring, reply)) return "the recorder is gone";
+  uint32_t number = reply.u32();
+  reply.u32();  // the flags are in the ring too
+  uint64_t bytes = reply.u64();
+  std::string error = reply.text();
+  if (!reply.whole() || number != c.number) return "the recorder's answer makes no sense";
+  if (!error.empty()) return error;
+  if (!reply.hasFd()) return "the recorder sent no ring";
+  int fd = reply.takeFd();
+  error = mapRing(fd, bytes, c);
+  ::close(fd);
+  if (error.empty()) error = registerRing(c);
+  return error;
+}
+
+void note(const std::string& text) {
+  Message m(Type::Note);
+  m.text(text);
+  channel().send(m);
+}
+
+}  // namespace
+
+uint32_t contextNumber(CUcontext context) {
+  uint32_t n = 0;
+  if (!context || cupti().GetContextId(context, &n) != CUPTI_SUCCESS) return 0;
+  return n;
+}
+
+CUcontext currentContext() {
+  CUcontext c = nullptr;
+  cu().CtxGetCurrent(&c);
+  return c;
+}
+
+void contextCreated(CUcontext context) {
+  if (!channel().open()) return;
+  Context c;
+  c.number = contextNumber(context);
+  if (captures().any()) {
+    note("context " + std::to_string(c.number) + " is not recorded: it was made while a stream was captured");
+    return;
+  }
+  if (cu().CtxPushCurrent(context) != CUDA_SUCCESS) return;
+  std::string error = askForRing(c);
+  CUcontext popped;
+  cu().CtxPopCurrent(&popped);
+  c.recorded = error.empty();
+  if (!c.recorded) note("context " + std::to_string(c.number) + " is not recorded: " + error);
+  std::lock_guard<std::mutex> guard(contexts().lock);
+  contexts().live[context] = c;
+}
+
+void contextEnding(CUcontext context) {
+  std::lock_guard<std::mutex> guard(contexts().lock);
+  auto it = contexts().live.find(context);
+  if (it == contexts().live.end()) return;
+  contexts().ending.push_back(it->second);
+  contexts().live.erase(it);
+}
+
+// The ring is unmapped only here: kernels may have run until now. The driver
+// has dropped its registration with the context.
+void contextsEnded() {
+  std::vector<Context> ended;
+  {
+    std::lock_guard<std::mutex> guard(contexts().lock);
+    ended.swap(contexts().ending);
+  }
+  for (const Context& c : ended) {
+    if (!c.memory) continue;
+    cu().MemHostUnregister(c.memory);
+    munmap(c.memory, c.bytes);
+  }
+}
+
+CUresult fillControl(CUcontext context, CUdeviceptr at, size_t bytes) {
+  Context c;
+  {
+    std::lock_guard<std::mutex> guard(contexts().lock);
+    auto it = contexts().live.find(context);
+    if (it == contexts().live.end() || !it->second.recorded) return CUDA_SUCCESS;
+    c = it->second;
+  }
+  if (bytes < sizeof c.control) return CUDA_ERROR_INVALID_VALUE;
+  CUresult r = cu().MemcpyHtoDAsync(at, &c.control, sizeof c.control, c.stream);
+  return r != CUDA_SUCCESS ? r : cu().StreamSynchronize(c.stream);
+}
+
+}  // namespace btrace
