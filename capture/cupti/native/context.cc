@@ -20,6 +20,7 @@ namespace {
 constexpr uint64_t kRingMagic = 0x3152454341525442;  // "BTRACER1"
 constexpr uint32_t kRingVersion = 1;
 constexpr size_t kRingHeader = 4096;
+constexpr uint32_t kMaxChunk = 1 << 20;
 
 // Control is what the probes read; the variable may be longer.
 struct Control {
@@ -46,6 +47,11 @@ struct Contexts {
   std::mutex lock;
   std::map<CUcontext, Context> live;
   std::vector<Context> ending;
+  // The first context, where it had to be announced before it was there, and
+  // why it is not recorded.
+  bool announced = false;
+  Context first;
+  std::string first_error;
 };
 
 Contexts& contexts() {
@@ -59,12 +65,36 @@ uint32_t attribute(CUdevice device, CUdevice_attribute a) {
   return x > 0 ? static_cast<uint32_t>(x) : 0;
 }
 
+// mapAligned maps a file at a multiple of align: by its low bits a probe knows
+// where in a chunk an address is.
+void* mapAligned(int fd, size_t bytes, size_t align) {
+  size_t reserved = bytes + align;
+  void* r = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (r == MAP_FAILED) return r;
+  auto from = reinterpret_cast<uintptr_t>(r);
+  uintptr_t at = (from + align - 1) & ~(uintptr_t{align} - 1);
+  void* p = mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+  int error = errno;
+  if (p == MAP_FAILED) {
+    munmap(r, reserved);
+    errno = error;
+    return p;
+  }
+  if (at > from) munmap(r, at - from);
+  uintptr_t end = (at + bytes + 4095) & ~uintptr_t{4095};
+  if (from + reserved > end) munmap(reinterpret_cast<void*>(end), from + reserved - end);
+  return p;
+}
+
 // mapRing maps what the recorder sent and checks that it is a ring.
 std::string mapRing(int fd, uint64_t bytes, Context& c) {
   struct stat st {};
   if (fstat(fd, &st) != 0 || st.st_size < 0 || static_cast<uint64_t>(st.st_size) < bytes || bytes < kRingHeader)
     return "the recorder's ring is smaller than it says";
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  uint32_t align = 0;
+  if (pread(fd, &align, sizeof align, 0x0c) != sizeof align || align == 0 || (align & (align - 1)) != 0 || align > kMaxChunk)
+    return "the recorder's ring is not one that this library knows";
+  void* p = mapAligned(fd, bytes, align);
   if (p == MAP_FAILED) return "the recorder's ring cannot be mapped: " + std::string(strerror(errno));
   madvise(p, bytes, MADV_DONTFORK);
   c.memory = p;
@@ -111,9 +141,8 @@ std::string registerRing(Context& c) {
   return {};
 }
 
-std::string askForRing(Context& c) {
-  CUdevice device = 0;
-  cu().CtxGetDevice(&device);
+// askForRing announces a context on a device and maps the ring that it gets.
+std::string askForRing(Context& c, CUdevice device) {
   char name[256] = "";
   cu().DeviceGetName(name, sizeof name, device);
   Message m(Type::Context);
@@ -135,7 +164,6 @@ std::string askForRing(Context& c) {
   int fd = reply.takeFd();
   error = mapRing(fd, bytes, c);
   ::close(fd);
-  if (error.empty()) error = registerRing(c);
   return error;
 }
 
@@ -159,6 +187,16 @@ CUcontext currentContext() {
   return c;
 }
 
+void announceFirst() {
+  std::lock_guard<std::mutex> guard(contexts().lock);
+  if (contexts().announced) return;
+  contexts().announced = true;
+  CUdevice device = 0;
+  if (cu().DeviceGet(&device, 0) != CUDA_SUCCESS) return;
+  contexts().first.number = 1;
+  contexts().first_error = askForRing(contexts().first, device);
+}
+
 void contextCreated(CUcontext context) {
   if (!channel().open()) return;
   Context c;
@@ -168,7 +206,21 @@ void contextCreated(CUcontext context) {
     return;
   }
   if (cu().CtxPushCurrent(context) != CUDA_SUCCESS) return;
-  std::string error = askForRing(c);
+  std::string error;
+  {
+    std::lock_guard<std::mutex> guard(contexts().lock);
+    if (contexts().announced && c.number == contexts().first.number) {
+      c = contexts().first;
+      error = contexts().first_error;
+    }
+    contexts().announced = true;
+  }
+  CUdevice device = 0;
+  if (!c.memory && error.empty()) {
+    cu().CtxGetDevice(&device);
+    error = askForRing(c, device);
+  }
+  if (error.empty()) error = registerRing(c);
   CUcontext popped;
   cu().CtxPopCurrent(&popped);
   c.recorded = error.empty();

@@ -13,6 +13,11 @@ namespace btrace {
 // contextCreated gets a ring for a context from the recorder. Without one, the
 // control blocks of the context's modules stay 0 and nothing is recorded.
 void contextCreated(CUcontext context);
+// announceFirst tells the recorder of the first context before there is one: it
+// has to know the device before it answers an image, and the runtime loads code
+// first. Contexts are numbered from 1, and the first is on device 0 but in
+// programs that choose another, where the devices are of one kind as a rule.
+void announceFirst();
 // contextEnding is called when a context begins to go away, contextsEnded when
 // a call that ends contexts is over.
 void contextEnding(CUcontext context);

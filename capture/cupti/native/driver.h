@@ -18,6 +18,7 @@ namespace btrace {
   X(CtxPushCurrent, cuCtxPushCurrent_v2)                               \
   X(CtxPopCurrent, cuCtxPopCurrent_v2)                                 \
   X(CtxGetDevice, cuCtxGetDevice)                                      \
+  X(DeviceGet, cuDeviceGet)                                            \
   X(DeviceGetName, cuDeviceGetName)                                    \
   X(DeviceGetAttribute, cuDeviceGetAttribute)                          \
   X(MemHostRegister, cuMemHostRegister_v2)                             \

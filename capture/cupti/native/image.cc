@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "channel.h"
+#include "context.h"
 
 namespace btrace {
 namespace {
@@ -102,6 +103,7 @@ Image::~Image() {
 }
 
 void Image::ask(Door door, uint32_t context, int fd, uint64_t size, const char* name) {
+  announceFirst();
   Message m(Type::Image);
   m.u32(context).u32(static_cast<uint32_t>(door)).u64(size).text(name ? name : "");
   Reply reply;

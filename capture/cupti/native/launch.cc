@@ -14,7 +14,7 @@
 namespace btrace {
 namespace {
 
-enum : uint32_t { kCooperative = 1, kCaptured = 2, kGraph = 4 };
+enum : uint32_t { kCooperative = 1, kCaptured = 2 };
 
 struct Dim {
   uint32_t x = 0, y = 0, z = 0;
@@ -26,6 +26,7 @@ struct Launch {
   Dim grid, block, cluster;
   uint32_t shared = 0;
   uint32_t flags = 0;
+  bool graph = false;  // of which the kernels' own records tell when they end
 };
 
 // Whether a launch is captured is not known at its entry if its stream may have
@@ -86,7 +87,7 @@ bool describe(CUpti_CallbackId id, const void* params, Launch& l) {
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz:
       l.stream = static_cast<const cuGraphLaunch_params*>(params)->hStream;
-      l.flags = kGraph;
+      l.graph = true;
       return true;
     default:
       return false;
@@ -95,11 +96,11 @@ bool describe(CUpti_CallbackId id, const void* params, Launch& l) {
 
 void tell(const CUpti_CallbackData* c, const Launch& l) {
   Message m(Type::Launch);
-  m.u64(c->correlationId).u64(reinterpret_cast<uintptr_t>(l.stream)).u64(l.f ? moduleOf(l.f) : 0).u64(now());
+  m.u64(c->correlationId).u64(reinterpret_cast<uintptr_t>(l.stream)).u64(moduleOf(l.f)).u64(now());
   m.u32(c->contextUid).u32(l.flags);
   m.dim(l.grid.x, l.grid.y, l.grid.z).dim(l.block.x, l.block.y, l.block.z);
   m.dim(l.cluster.x, l.cluster.y, l.cluster.z).u32(l.shared);
-  m.text(c->symbolName && !(l.flags & kGraph) ? c->symbolName : "");
+  m.text(c->symbolName ? c->symbolName : "");
   channel().send(m);
 }
 
@@ -109,14 +110,15 @@ bool launchCall(CUpti_CallbackId id, const CUpti_CallbackData* c) {
   Launch l;
   if (!describe(id, c->functionParams, l)) return false;
   if (c->callbackSite == CUPTI_API_ENTER) {
-    undecided = captures().any() && !captures().has(l.stream);
+    const bool captured = captures().has(l.stream);
+    undecided = !captured && !l.graph && captures().any();
     made_node = false;
     if (undecided) return true;
-    if (captures().has(l.stream))
+    if (captured)
       l.flags |= kCaptured;
     else
       fillPending(c->context);
-    tell(c, l);
+    if (!l.graph) tell(c, l);
     return true;
   }
   if (undecided) {
