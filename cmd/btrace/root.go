@@ -77,7 +77,7 @@ Start with:  btrace demo`,
 	})
 	root.AddCommand(
 		newDemo(), newKernels(), newRecord(), newView(),
-		newValidate(), newDiagnose(), newExplore(), newState(),
+		newValidate(), newDiagnose(), newExplore(), newDiff(), newState(),
 		newImport(), newExport(), newInfo(), newEvents(), newStats(),
 		newExplain(),
 		newVersion(),
