@@ -187,6 +187,7 @@ func TestWaits(t *testing.T) {
 		{"the answer as a byte, negated", "l: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; selp.u16 %h0, 1, 0, %p0; cvt.u32.u16 %r3, %h0; xor.b32 %r3, %r3, 1; and.b32 %r3, %r3, 255; setp.ne.s32 %p1, %r3, 0; @%p1 bra l;", waits},
 		{"the answer as a predicate, twice", "l: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; not.pred %p1, %p0; mov.pred %p2, %p1; @%p2 bra l;", waits},
 		{"asked once before the loop", "mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @%p0 bra done; l: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @!%p0 bra l; done:", waits},
+		{"asked twice and no more", "mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; l: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0; st.shared.u32 [word], 1; @!%p1 bra l;", "mbar.test mbar.test mbar.test mbar.test"},
 		{"a count of the tries that leads nowhere", "mov.u32 %r3, 0; l: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @%p0 bra done; add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 20; @%p1 bra l; nanosleep.u32 20; bra l; done:", waits},
 		{"an address that is computed again", "mov.u64 %d3, bar; l: add.u64 %d4, %d3, 0; mbarrier.try_wait.parity.shared.b64 %p0, [%d4], 0; @!%p0 bra l;", waits},
 		{"a limit to the tries", "mov.u32 %r3, 0; l: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @%p0 bra done; add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 10000; @%p1 bra l; trap; done:", polls},

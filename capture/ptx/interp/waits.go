@@ -30,6 +30,7 @@ const (
 type search struct {
 	lines  []line
 	labels map[*ptx.Label]int32
+	waits  map[*ptx.Instruction]bool
 	at     int         // the test
 	from   int         // where the straight code begins that it is in
 	last   map[int]int // by Symbol.Index: where that code writes a register last
@@ -37,30 +38,43 @@ type search struct {
 	seen   map[string]bool
 }
 
-// findWaits finds the tests that are waits.
+// findWaits finds the tests that are waits. A test that comes back to another
+// one, which asks the same, waits only if that one does: all are taken for
+// waits until they turn out not to be.
 func findWaits(lines []line, labels map[*ptx.Label]int32) map[*ptx.Instruction]bool {
 	waits := make(map[*ptx.Instruction]bool)
+	var tests []int
+	for n, l := range lines {
+		if testedPredicate(l.i) != nil && l.i.Guard == nil {
+			tests = append(tests, n)
+			waits[l.i] = true
+		}
+	}
 	left := maxSearchAll
 	at := make(map[int32]bool) // of labels
 	for _, n := range labels {
 		at[n] = true
 	}
-	for n, l := range lines {
-		p := testedPredicate(l.i)
-		if p == nil || l.i.Guard != nil {
-			continue
-		}
-		most := min(left, maxSearch)
-		s := &search{lines: lines, labels: labels, at: n, from: begin(lines, at, n), last: make(map[int]int), left: most, seen: make(map[string]bool)}
-		for k := s.from; k < n; k++ {
-			for _, r := range written(lines[k].i) {
-				s.last[r.Index] = k
+	for changed := true; changed; {
+		changed = false
+		for _, n := range tests {
+			i := lines[n].i
+			if !waits[i] {
+				continue
 			}
+			most := min(left, maxSearch)
+			s := &search{lines: lines, labels: labels, waits: waits, at: n, from: begin(lines, at, n), last: make(map[int]int), left: most, seen: make(map[string]bool)}
+			for k := s.from; k < n; k++ {
+				for _, r := range written(lines[k].i) {
+					s.last[r.Index] = k
+				}
+			}
+			if !s.returns(n+1, facts{known: map[int]uint64{testedPredicate(i).Index: 0}, changed: make(map[int]bool)}) {
+				delete(waits, i)
+				changed = true
+			}
+			left -= most - max(s.left, 0)
 		}
-		if s.returns(n+1, facts{known: map[int]uint64{p.Index: 0}, changed: make(map[int]bool)}) {
-			waits[l.i] = true
-		}
-		left -= most - max(s.left, 0)
 	}
 	return waits
 }
@@ -96,7 +110,7 @@ func (s *search) returns(at int, f facts) bool {
 			return false
 		}
 		i := s.lines[at].i
-		if at == s.at || sameTest(i, s.lines[s.at].i) {
+		if at == s.at || s.waits[i] && sameTest(i, s.lines[s.at].i) {
 			return !f.other(s.lines[s.at].i)
 		}
 		if i.Op == "bra" {

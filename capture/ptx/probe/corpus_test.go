@@ -86,3 +86,17 @@ func TestCorpus(t *testing.T) {
 		t.Run(p.name, p.check)
 	}
 }
+
+// TestHardware: programs of pseudo-random instructions.
+func TestHardware(t *testing.T) {
+	for _, row := range rowsOf(t, filepath.Join(data, "hardware/table.txt")) {
+		p := program{
+			name: row[0], file: row[0] + ".ptx", entry: "k", src: read(t, filepath.Join(data, "hardware", row[0]+".ptx")),
+			cfg: emu.Config{
+				Grid: trace.Dim{number(t, row[1]), 1, 1}, Block: trace.Dim{number(t, row[2]), 1, 1}, Cluster: trace.Dim{number(t, row[3]), 1, 1},
+			},
+			args: []string{"buf:" + row[4]}, seeds: 2,
+		}
+		t.Run(p.name, p.check)
+	}
+}

@@ -32,6 +32,7 @@ const (
 	valid      = uint64(1) << 63
 	none       = valid | offsets // no chunk: no room, and nothing lost
 	clockMask  = 1<<40 - 1
+	ringFlags  = 0x14 // where in the ring's header the flags are
 )
 
 // probe is code that is put before or behind an instruction.
@@ -228,6 +229,7 @@ var refillText = fmt.Sprintf(`$bt_R#:
 	ld.volatile.global.u32 %%bt_t, [%%bt_y];
 	setp.ne.u32 %%bt_q, %%bt_t, 0;
 	@%%bt_q bra $bt_T#;
+$bt_D#:
 	setp.lt.s64 %%bt_q, %%bt_w, 0;
 	@!%%bt_q mov.b64 %%bt_w, %#[1]x;
 	add.u64 %%bt_w, %%bt_w, %[3]d;
@@ -244,6 +246,11 @@ $bt_L#:
 	ld.volatile.global.u32 %%bt_t, [%%bt_y];
 	setp.ne.u32 %%bt_q, %%bt_t, 0;
 	@%%bt_q bra $bt_G#;
+	ld.SPACE.u64 %%bt_x, [CTL];
+	ld.volatile.global.u32 %%bt_t, [%%bt_x+%[9]d];
+	and.b32 %%bt_t, %%bt_t, 1;
+	setp.ne.u32 %%bt_q, %%bt_t, 0;
+	@%%bt_q bra $bt_D#;
 	PAUSE
 	bra $bt_L#;
 $bt_G#:
@@ -300,7 +307,7 @@ $bt_C#:
 	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_v, %%bt_y};
 	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
 	bra $bt_B#;
-`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes)
+`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags)
 
 func log2(n int) (bits int) {
 	for ; n > 1; n /= 2 {

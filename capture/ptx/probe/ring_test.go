@@ -33,10 +33,11 @@ func withRing(tb testing.TB, src []byte, chunks int, flags, used uint64) []byte 
 	if !bytes.Contains(src, []byte(control)) {
 		tb.Fatalf("no %s in\n%s", control, src)
 	}
-	ring := fmt.Sprintf(`.global .align 1024 .b8 ring_chunks[%d];
+	ring := fmt.Sprintf(`.global .align 16 .b8 ring_header[64];
+.global .align 1024 .b8 ring_chunks[%d];
 .global .align 8 .u64 ring_tickets = %d;
 .global .align 4 .u32 ring_fifo[%d]%s;
-.visible .const .align 8 .u64 __btrace_ctl[8] = {1, ring_tickets, %d, ring_fifo, ring_chunks, 0, 0, 0};
+.visible .const .align 8 .u64 __btrace_ctl[8] = {ring_header, ring_tickets, %d, ring_fifo, ring_chunks, 0, 0, 0};
 `, chunks*chunkBytes, used, chunks, fifo(chunks, used), flags<<32|uint64(chunks-1))
 	return bytes.Replace(src, []byte(control), []byte(ring), 1)
 }
@@ -199,6 +200,7 @@ func (p *program) run(tb testing.TB, src []byte, cfg emu.Config) (interp.Result,
 // same in memory, and the ring holds what the emulator recorded of that run.
 func (p *program) check(t *testing.T) {
 	t.Helper()
+	p.src = oneEach(p.src)
 	m, err := probe.Rewrite(p.src, probe.Options{File: p.file, Base: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +211,7 @@ func (p *program) check(t *testing.T) {
 		}
 		return
 	}
-	chunks := 1024
+	const chunks = 256
 	src := withRing(t, m.PTX, chunks, 0, 0)
 	for seed := range uint64(max(p.seeds, 1)) {
 		cfg := p.cfg
@@ -219,7 +221,7 @@ func (p *program) check(t *testing.T) {
 		plain, _ := p.run(t, p.src, cfg)
 		res, direct := p.run(t, src, cfg)
 		if seed == 0 && res.Outcome != plain.Outcome {
-			t.Fatalf("%s %s %v, without probes %s", res.Outcome, res.Fault, res.Stuck, plain.Outcome)
+			t.Fatalf("%s %s %v, without probes %s %v", res.Outcome, res.Fault, res.Stuck, plain.Outcome, plain.Stuck)
 		}
 		// What a program does that asks which lanes are together is its own
 		// affair.
@@ -382,6 +384,18 @@ func operation(line string) string {
 		return s
 	}
 	return strings.TrimSpace(line)
+}
+
+// oneEach puts instructions that are recorded on lines of their own: a site
+// has a line only.
+func oneEach(src []byte) []byte {
+	lines := strings.SplitAfter(string(src), "\n")
+	for i, l := range lines {
+		if len(operations.FindAllString(l, 2)) == 2 {
+			lines[i] = strings.ReplaceAll(l, "; ", ";\n")
+		}
+	}
+	return []byte(strings.Join(lines, ""))
 }
 
 // waitLines is the instructions of a module that are waits.

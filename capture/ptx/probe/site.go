@@ -6,10 +6,12 @@ import (
 	"btrace/trace"
 )
 
-// The size of a chunk and of what is in it.
+// The size of a chunk and of what is in it. A lane that takes a chunk waits for
+// all its stores to get through to the host, some 10 us on an H100: so chunks
+// are large.
 const (
 	SlotBytes   = 16
-	ChunkSlots  = 64
+	ChunkSlots  = 1024
 	HeaderSlots = 2 // that say whose the chunk is
 	MaxSlots    = 4 // of a record; a chunk with less room than that is full
 )
