@@ -75,6 +75,9 @@ func findWaits(lines []line, labels map[*ptx.Label]int32) map[*ptx.Instruction]b
 			}
 			left -= most - max(s.left, 0)
 		}
+		if changed && left <= 0 { // what was found of some may rest on others
+			clear(waits)
+		}
 	}
 	return waits
 }

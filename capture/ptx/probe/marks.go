@@ -33,21 +33,29 @@ type mark struct {
 
 // findMarks finds the marks of a block and of those in it.
 func (fn *function) findMarks(b *ptx.Block) {
+	at := make(map[*ptx.Instruction]int, len(fn.code))
+	for n, i := range fn.code {
+		at[i.Instruction] = n
+	}
+	fn.findMarksIn(b, at)
+}
+
+func (fn *function) findMarksIn(b *ptx.Block, at map[*ptx.Instruction]int) {
 	for _, s := range b.Statements {
 		inner, ok := s.(*ptx.Block)
 		if !ok {
 			continue
 		}
-		if m, ok := fn.readMark(inner); ok {
+		if m, ok := fn.readMark(inner, at); ok {
 			fn.marks[inner] = m
 		} else {
-			fn.findMarks(inner)
+			fn.findMarksIn(inner, at)
 		}
 	}
 }
 
 // readMark reads a block that is a mark.
-func (fn *function) readMark(b *ptx.Block) (m mark, ok bool) {
+func (fn *function) readMark(b *ptx.Block, at map[*ptx.Instruction]int) (m mark, ok bool) {
 	for _, s := range b.Statements {
 		i, isInstruction := s.(*ptx.Instruction)
 		if !isInstruction {
@@ -67,11 +75,7 @@ func (fn *function) readMark(b *ptx.Block) (m mark, ok bool) {
 				return m, false
 			}
 			m.code = int(n.Value & 0xffff)
-			for _, l := range fn.code {
-				if l.Instruction == i {
-					m.at = l
-				}
-			}
+			m.at = fn.code[at[i]]
 		case "__btrace_a":
 			m.a = i.Operands[1]
 		case "__btrace_b":

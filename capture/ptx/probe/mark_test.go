@@ -1,0 +1,59 @@
+package probe_test
+
+import (
+	"strings"
+	"testing"
+
+	"btrace/capture/ptx/probe"
+	"btrace/trace"
+)
+
+// mark is a mark as btrace.cuh has it.
+func mark(code, a, b, c string) string {
+	return "{\n\t.reg .b32 __btrace_mark;\n\t.reg .b64 __btrace_a, __btrace_b, __btrace_c;\n\t" +
+		"mov.b32 __btrace_mark, " + code + ";\n\tmov.b64 __btrace_a, " + a + ";\n\tmov.b64 __btrace_b, " + b + ";\n\tmov.b64 __btrace_c, " + c + ";\n\t}\n"
+}
+
+// TestMarks: what a kernel says of itself.
+func TestMarks(t *testing.T) {
+	p := kernel("", `
+	.reg .b64 %s<6>;
+	mov.u64 %s0, $text;
+	cvta.global.u64 %s1, %s0;
+	mov.u64 %s2, $grid;
+	cvta.global.u64 %s3, %s2;
+	mov.u32 %r2, mb;
+	cvt.u64.u32 %d2, %r2;
+	cvta.shared.u64 %d3, %d2;
+	cvt.u64.u32 %d4, %r0;
+	shr.u64 %d4, %d4, 4;
+	mov.b64 %d5, 64;
+`+mark("0x62740006", "%s1", "0", "0")+
+		mark("0x62740001", "%d3", "0", "0")+mark("0x62740002", "%d3", "0", "0")+
+		mark("0x62740003", "%s3", "%d4", "%d5")+mark("0x62740004", "%s3", "%d4", "0")+mark("0x62740005", "%s3", "%d4", "0")+
+		mark("0x62740003", "%d4", "3", "0"), 32, 1, 1,
+		".global .align 1 .b8 $text[6] = {104, 105, 10, 35, 0};", ".global .align 1 .b8 $grid[5] = {103, 114, 105, 100};")
+	m, err := probe.Rewrite(p.src, probe.Options{File: p.file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := withRing(t, m.PTX, 16, 0, 0)
+	res, _ := p.run(t, src, p.cfg)
+	if res.Outcome != trace.OutcomeCompleted {
+		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
+	}
+	var got []string
+	n := normal{source: strings.Split(string(p.src), "\n")}
+	events := lanesOf(eventsOf(m, readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster)), func(e *trace.Event, l lane) string {
+		s, _, _ := strings.Cut(n.text(e, l, e.Kind.String(), ""), " |")
+		return s + " " + e.Group + e.Text
+	})
+	got = events[lane{0, 0, 17}]
+	want := []string{
+		"enter ", "mark hi #", "completion.begin addr=0x400 ", "completion.end addr=0x400 ",
+		"group.arrive count=64 phase=1 grid", "group.wait phase=1 grid", "group.done phase=1 grid", "group.arrive phase=1 group", "exit ",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
