@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
+	"btrace/replay/stats"
 	"btrace/trace"
 )
 
@@ -103,7 +105,152 @@ func stories() map[string]func(*session) {
 		}
 		return s
 	}
+	// cross hangs in a cycle: w0 waits for w1 on one barrier, w1 for w0 on
+	// another.
+	cross := func(s *session) *session {
+		f := crossed()
+		cfg := timelines(f)
+		cfg.Report = reportOf("deadlock", f)
+		cfg.LoadStats = func(context.Context, uint32) (*stats.Launch, error) { return pipelineStats(), nil }
+		return open(s.t, cfg, 120, 40)
+	}
+	graph := func(s *session) *session {
+		s = cross(s)
+		for s.m.active != paneGraph {
+			s.press("tab")
+		}
+		return s
+	}
 	return map[string]func(*session){
+		"walk-up":        func(s *session) { graph(s).press("down", "down", "up").shows("▶└ w1 held") },
+		"walk-down":      func(s *session) { graph(s).shows("▶bar:1 #0  32/64  holds w0").press("down").shows("▶└ w1 held") },
+		"walk-page-up":   func(s *session) { graph(s).press("pgdown", "pgup").shows("▶bar:1 #0") },
+		"walk-page-down": func(s *session) { graph(s).press("pgdown").shows("▶      └ ↺ bar:1 #0  a cycle") },
+		"walk-to": func(s *session) {
+			graph(s).press("down", "enter").at("cta0/w1  bar:2").press("u").at("cta0/w0  bar:1")
+			open(s.t, hangConfig(), 120, 40).press("S", "down", "enter").at("6 µs  cta0/w0  mbar:0x1420")
+		},
+		"next-at-barrier": func(s *session) {
+			s.press("home", ">").at("5.12 µs  cta0/w0").shows("mbar.init by cta0/w0").press(">").at("12.288 µs")
+			s.press("end", ">").shows("no later event on mbar:0x1420")
+		},
+		"previous-at-barrier": func(s *session) {
+			s.press("<").at("15.36 µs  cta0/w4").shows("mbar.arrive by cta0/w4").press("<").at("15.104 µs  cta0/w3")
+			s.press("home", "<").shows("no earlier event on mbar:0x1420")
+		},
+		"released-by": func(s *session) {
+			s.types("s").types("w2").press("enter", "g").types("11us").press("enter", "r").shows("released by bar.sync of cta0/w4, the last of phase 0").at("10.24 µs  cta0/w4  bar:0")
+			s.press("home", "r").shows("has not come out of a wait yet")
+		},
+		"waits-for": func(s *session) {
+			x := cross(s)
+			x.at("cta0/w0  bar:1").press("w").at("cta0/w1  bar:2").shows("w1 has not come to bar:1: it waits at bar:2")
+			x.press("w").at("cta0/w0  bar:1").press("home", "w").shows("this row waits for nobody here")
+			s.press("w").shows("mbar:0x1420 lacks 1 arrivals, and nobody is left who makes them")
+			s.types("s").types("w1").press("enter", "g").types("8us").press("enter", "w").shows("completed by bar.sync of cta0/w4").at("10.24 µs  cta0/w4")
+		},
+		"longest-wait": func(s *session) {
+			s.types("s").types("w2").press("enter", "W").shows("cta0/w2 waits 2.144 µs at bar:0, until 10.336 µs").at("8.192 µs  cta0/w2  bar:0")
+		},
+		"longest-wait-of-all": func(s *session) {
+			s.press("ctrl+w").shows("cta0/w0 waits 4.128 µs at bar:0").at("6.144 µs  cta0/w0  bar:0")
+		},
+		"play": func(s *session) {
+			s.press("home", "p").shows("playing 1.768 µs a second").at("1.768 µs").press("p").shows("stopped").at("1.768 µs")
+			s.press("p").at("3.536 µs").press("end", "p").shows("this is the end")
+			s.press("u", "u")
+		},
+		"faster": func(s *session) { s.press("home", ")", "p").shows("playing 3.536 µs a second").at("3.536 µs") },
+		"slower": func(s *session) { s.press("home", "(", "(").shows("plays 442 ns a second").press("p").at("442 ns") },
+		"filter": func(s *session) {
+			s.press("/").types("warp:1-3 op:arrive").press("enter").shows("warps (3 of 5) warp:1-3 op:arrive", "3 of 5 warps").hides("warp 0", "warp 4")
+			s.press("/").types("warp:0 cta:1").press("enter").shows("no warp matches").press("esc")
+			s.press("/").types("wate>3").press("enter").shows("is no part of a filter").press("esc")
+			s.press("/", "enter").shows("warp 0", "warp 4", "all warps")
+		},
+		"pin": func(s *session) {
+			s.press("end", "down", "down", "P").shows("▶◆ cta0/w2", "cta0/w2 is pinned").hides("warp 2")
+			s.press("down", "down").at("cta0/w0").press("up", "up", "P").shows("▷ warp 2", "no longer pinned")
+		},
+		"hide": func(s *session) {
+			s.press("down", "x").hides("warp 1 ").shows("cta0/w1 is hidden", "warps (4 of 5)").at("cta0/w2")
+			s.press("up", "up", "x").shows("nothing else is shown: this row stays", "▽ CTA 0")
+		},
+		"show-all": func(s *session) {
+			s.press("down", "x", "x", "/").types("warp:3-4").press("enter", "X").shows("warp 1", "warp 2", "warps (5)")
+		},
+		"order": func(s *session) {
+			s.press("O").shows("warps (5), most waiting first").press("O").shows("first to hang first").press("O").shows("warps by number")
+			s.press(":").types("order waiting").press("enter").shows("most waiting first").press(":").types("order upside").press("enter").shows("no order").press("esc")
+		},
+		"toggle-graph": func(s *session) {
+			s.shows("─ who waits").press("G").hides("who waits").press("G").shows("━ who waits")
+		},
+		"toggle-waits": func(s *session) {
+			s.hides("waits at").press("S").shows("━ waits at mbar:0x1420", "warps wait 42 % of their time", "3, 4.5 µs in all", "1 wait without end", "w3        ■■■■■■■■■■    2 times",
+				"bytes     ■", "▶#0                   1 for ever").press("S").hides("waits at mbar")
+		},
+		"pane": func(s *session) {
+			s.press("t").types("event").press("enter").hides("event of").press("t").types("event").press("enter").shows("━ event of")
+			s.press("t").types("nonsense").press("enter").shows("no pane").press("esc")
+		},
+		"maximise": func(s *session) {
+			s.press("v").hides("findings (").shows("warps alone", "▶ ▷ warp 0").press("v").shows("findings (")
+			s.press("tab", "tab", "v").shows("━ barrier mbar:0x1420").hides("warp 0", "│").press("v").shows("warp 0")
+		},
+		"wider": func(s *session) { s.wide(47, "ctrl+left") },
+		"narrower": func(s *session) {
+			s.wide(35, "ctrl+right", "ctrl+right").wide(30, "ctrl+right", "ctrl+right", "ctrl+right", "ctrl+right")
+		},
+		"taller": func(s *session) {
+			s.press("tab", "tab")
+			before := s.tall(paneState)
+			if s.press("ctrl+up", "ctrl+up"); s.tall(paneState) != before+2 {
+				s.t.Errorf("the pane has %d lines, after %d", s.tall(paneState), before)
+			}
+		},
+		"shorter": func(s *session) {
+			s = open(s.t, hangConfig(), 80, 24)
+			before := s.tall(paneState)
+			if s.press("ctrl+down"); s.tall(paneState) != before-1 {
+				s.t.Errorf("the pane has %d lines, after %d", s.tall(paneState), before)
+			}
+		},
+		"theme": func(s *session) {
+			s.press("T").shows("theme light").press(":").types("theme high-contrast").press("enter").shows("theme high-contrast")
+			if out := s.content(); !strings.Contains(out, "48;2;0;0;0") {
+				s.t.Error("high-contrast does not paint its background")
+			}
+			s.press(":").types("theme pink").press("enter").shows(`no theme "pink"`)
+		},
+		"toggle-ascii": func(s *session) {
+			s.press("A").shows("ASCII only").hides("▷", "█").press("A").shows("▷")
+		},
+		"previous-mark": func(s *session) { s.press("home", "m", "end", "m", "\"").at("0 ns").press("\"").at("16.64 µs") },
+		"clear-marks":   func(s *session) { s.press("m", "end").shows("Δ").press("ctrl+x").hides("Δ").shows("1 marks cleared") },
+		"copy-finding": func(s *session) {
+			s.press("Y").shows("copied the finding")
+			if text, ok := s.sent[0].(clipboard); !ok || !strings.Contains(string(text), "initialise it with 4") {
+				s.t.Errorf("%q is copied", text)
+			}
+		},
+		"export": func(s *session) {
+			files := map[string]string{}
+			cfg := hangConfig()
+			cfg.Save = func(name string, data []byte) error {
+				files[name] = string(data)
+				return nil
+			}
+			s = open(s.t, cfg, 120, 30)
+			for _, name := range []string{"a.svg", "a.html", "a.txt"} {
+				s.press("e").types(name).press("enter").shows("written to " + name)
+				if !strings.Contains(files[name], "mbar:0x1420") {
+					s.t.Errorf("%s is %q", name, files[name])
+				}
+			}
+			s.press("e").types("a.pdf").press("enter").shows("must end in .svg").press("esc")
+			s.press(":").types("export b.svg").press("enter").shows("written to b.svg").hides("commands (")
+		},
 		"row-up":         func(s *session) { s.press("down", "down", "up").at("cta0/w1") },
 		"row-down":       func(s *session) { s.press("j").at("cta0/w1").shows("▶ ▷ warp 1", "event of cta0/w1") },
 		"rows-page-up":   func(s *session) { s.press("pgdown", "pgup").at("cta0") },
@@ -169,10 +316,12 @@ func stories() map[string]func(*session) {
 		"zoom-phase": func(s *session) {
 			s.press("B", "g", "1", "3", "u", "s", "enter", "z").shows("│13.2 µs", "├#0 1/1═")
 		},
-		"zoom-event":      func(s *session) { s.press("Z").shows("│16.36 µs", "│16.4 µs") },
-		"centre":          func(s *session) { s.press("+", "+", "c").shows("│15 µs", "│18 µs") },
-		"next-pane":       func(s *session) { s.press("tab").shows("━ barriers").press("tab").shows("━ barrier mbar:0x1420") },
-		"previous-pane":   func(s *session) { s.press("shift+tab").shows("━ deadlock-count") },
+		"zoom-event": func(s *session) { s.press("Z").shows("│16.36 µs", "│16.4 µs") },
+		"centre":     func(s *session) { s.press("+", "+", "c").shows("│15 µs", "│18 µs") },
+		"next-pane":  func(s *session) { s.press("tab").shows("━ barriers").press("tab").shows("━ barrier mbar:0x1420") },
+		"previous-pane": func(s *session) {
+			s.press("shift+tab").shows("━ waits at mbar:0x1420").press("shift+tab").shows("━ who waits for whom").press("shift+tab").shows("━ deadlock-count")
+		},
 		"fold-all":        func(s *session) { s.press("F").shows("▶▷ CTA 0").hides("warp 1").press("F").shows("warp 1") },
 		"next-launch":     func(s *session) { two(s).shows("launch 1/2").press("}").shows("launch 2/2", "tma_pipeline_count") },
 		"previous-launch": func(s *session) { two(s).press("{").shows("launch 2/2").press("{").shows("launch 1/2") },
@@ -253,6 +402,26 @@ func stories() map[string]func(*session) {
 		"prompt-start":  func(s *session) { s.press("g", "5", "6", "home", "1", "enter").at("156 ns") },
 		"prompt-end":    func(s *session) { s.press("g", "5", "6", "home", "end", "1", "enter").at("561 ns") },
 	}
+}
+
+// wide presses keys and asserts the width of the panes beside the timeline.
+func (s *session) wide(want int, keys ...string) *session {
+	s.t.Helper()
+	s.press(keys...)
+	if got := s.m.cols - s.m.layout.divider.x - 1; got != want {
+		s.t.Errorf("the panes are %d wide, want %d", got, want)
+	}
+	return s
+}
+
+// tall is the height of a pane.
+func (s *session) tall(p pane) int {
+	for _, x := range s.m.layout.panes {
+		if x.pane == p {
+			return x.h
+		}
+	}
+	return 0
 }
 
 func TestEveryCommand(t *testing.T) {

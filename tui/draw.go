@@ -34,7 +34,7 @@ func (m *model) draw() {
 	}
 	if m.tl == nil {
 		m.drawOpening()
-	} else {
+	} else if !m.maximal || !m.active.details() {
 		m.drawTimeline()
 	}
 	for _, p := range l.panes {

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"btrace/replay"
+	"btrace/replay/diagnose"
 	"btrace/replay/rules"
+	"btrace/replay/stats"
 	"btrace/trace"
 )
 
@@ -21,6 +23,7 @@ type fake struct {
 	phases   map[laneID][]replay.Phase
 	expected map[laneID]uint64
 	findings []replay.Finding
+	later    map[replay.Row][]trace.Barrier // that rows would have come to
 	from, to int64
 	// asked counts questions; hook is called for each of them.
 	asked int
@@ -412,7 +415,17 @@ func hangConfig() Config {
 	cfg := timelines(f)
 	cfg.Title = "tma_pipeline_count.zst"
 	cfg.Report = reportOf(replay.Deadlock, f)
+	cfg.LoadStats = func(context.Context, uint32) (*stats.Launch, error) { return pipelineStats(), nil }
 	return cfg
+}
+
+// pipelineStats are statistics such as those of the pipeline that hangs.
+func pipelineStats() *stats.Launch {
+	empty := stats.Barrier{Barrier: trace.Barrier{Kind: trace.BarrierMbar, ID: 0x1420}, CTAs: 1, Phases: 2,
+		Late:   []stats.Latecomer{{Warp: 3, Times: 2, Total: 3000}, {Warp: 1, Times: 1, Total: 400}, {Bytes: true, Times: 1, Total: 10}},
+		Costly: []stats.Phase{{Phase: 0, Open: 1, First: 14000}, {Phase: 1, Completed: true, Total: 900, First: 6000}}}
+	empty.Waits.Count, empty.Waits.Total, empty.Waits.Max, empty.Waits.Open, empty.Waits.Since = 3, 4500, 3000, 1, 16384
+	return &stats.Launch{CTAs: 1, Warps: 5, Active: 10000, Waiting: 4200, Barriers: []stats.Barrier{empty}}
 }
 
 func cleanConfig() Config {
@@ -420,4 +433,95 @@ func cleanConfig() Config {
 	cfg := timelines(f)
 	cfg.Report = reportOf(replay.Clean, f)
 	return cfg
+}
+
+func (f *fake) Events(ctx context.Context, q trace.Query, each func(*trace.Event) bool) error {
+	if err := f.ask(ctx, "events"); err != nil {
+		return err
+	}
+	var all []trace.Event
+	for _, evs := range f.events {
+		all = append(all, evs...)
+	}
+	slices.SortFunc(all, func(a, b trace.Event) int { return a.Compare(&b) })
+	for i := range all {
+		ev := &all[i]
+		switch {
+		case q.From != 0 && ev.Time < q.From, q.To != 0 && ev.Time >= q.To:
+		case q.CTAs != nil && !slices.Contains(q.CTAs, ev.CTA), q.Warps != nil && !slices.Contains(q.Warps, ev.Warp):
+		case q.Barriers != nil && !slices.Contains(q.Barriers, ev.Barrier(ev.Warp)):
+		default:
+			if !each(ev) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Blocked takes for missing whoever has not arrived and would: on an mbarrier
+// those who ever arrive on it.
+func (f *fake) Blocked(ctx context.Context, cta uint32, t int64) ([]diagnose.Stuck, error) {
+	if err := f.ask(ctx, "blocked"); err != nil {
+		return nil, err
+	}
+	s, _ := f.State(ctx, cta, t)
+	var out []diagnose.Stuck
+	for _, b := range s.Barriers {
+		if len(b.Waiting) == 0 {
+			continue
+		}
+		n := diagnose.Stuck{BarrierRef: b.BarrierRef, Pending: b.Pending, Expected: b.Expected, Arrived: b.Arrived}
+		n.Waits = []replay.Wait{{BarrierRef: b.BarrierRef, Threads: b.Waiting}}
+		for _, w := range s.Warps {
+			row := replay.Row{CTA: w.CTA, Warp: w.Warp}
+			here := func(l replay.Lanes) bool { return l.CTA == w.CTA && l.Warp == w.Warp }
+			comes := slices.ContainsFunc(f.events[row], func(ev trace.Event) bool { return arrives(ev.Kind) && ev.Barrier(ev.Warp) == b.Barrier })
+			comes = comes || slices.Contains(f.later[row], b.Barrier)
+			if w.CTA != b.CTA || !comes || slices.ContainsFunc(b.Arrived, here) {
+				continue
+			}
+			a := diagnose.Absent{Lanes: replay.Lanes{CTA: w.CTA, Warp: w.Warp, Mask: 0xffffffff}, Why: diagnose.Running}
+			for _, st := range w.Strands {
+				a.Location = st.Location
+				if st.Activity >= replay.Waiting {
+					a.Why, a.At, a.Mask = diagnose.Elsewhere, st.On, st.Lanes
+					break
+				}
+			}
+			n.Missing = append(n.Missing, a)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// crossed is two warps that wait for each other on two barriers.
+func crossed() *fake {
+	f := &fake{launch: trace.Launch{Kernel: "crossed", Program: "crossed.cu", Grid: trace.Dim{1, 1, 1}, Block: trace.Dim{64, 1, 1},
+		Cluster: trace.Dim{1, 1, 1}, Outcome: trace.OutcomeHung}}
+	const all = 0xffffffff
+	ref := func(id uint64) replay.BarrierRef {
+		return replay.BarrierRef{Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: id}}
+	}
+	for w := range uint32(2) {
+		f.add(0, w, int64(w)*100, all, trace.Op{Kind: trace.KindEnter, Line: 1})
+	}
+	for w := range uint32(2) {
+		b := ref(uint64(w) + 1).Barrier
+		at := 1000 + int64(w)*1000
+		f.phase(0, b, replay.Phase{From: at, To: -1, Arrivals: 32, Expected: 64})
+		f.expected[laneID{0, b}] = 64
+		f.add(0, w, at, all, bar(trace.KindBarSync, w+1, 64, 10+w))
+	}
+	// Each would come to the other's barrier later: what it would do stands
+	// behind the end of the recording.
+	f.later = map[replay.Row][]trace.Barrier{{Warp: 0}: {ref(2).Barrier}, {Warp: 1}: {ref(1).Barrier}}
+	f.findings = []replay.Finding{{
+		Rule: "deadlock-cycle", Severity: rules.Error, Root: true, BarrierRef: ref(1), Cycle: []replay.BarrierRef{ref(1), ref(2)},
+		Threads: []replay.Lanes{{Warp: 0, Mask: all}}, Missing: []replay.Lanes{{Warp: 1, Mask: all}}, Time: 1000,
+		Message: "bar:1 waits for lanes that wait at bar:2, bar:2 waits for lanes that wait at bar:1",
+		Behind:  []replay.Wait{{BarrierRef: ref(2), Threads: []replay.Lanes{{Warp: 1, Mask: all}}, Since: 2000}},
+	}}
+	return f
 }

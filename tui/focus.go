@@ -1,5 +1,7 @@
 package tui
 
+import "slices"
+
 // focus is the one thing that every pane shows: a time, a row and a barrier.
 type focus struct {
 	time int64
@@ -93,19 +95,25 @@ func (m marks) last() (int64, bool) {
 	return m[len(m)-1], true
 }
 
-// after is the next mark to the right of t, or the leftmost one.
-func (m marks) after(t int64) (int64, bool) {
-	best, first, found := int64(0), int64(0), false
-	for i, x := range m {
-		if i == 0 || x < first {
-			first = x
+// beside is the next mark to the right of t, or to the left of it; from the
+// end on again at the beginning.
+func (m marks) beside(t int64, dir int) (int64, bool) {
+	if len(m) == 0 {
+		return 0, false
+	}
+	all := slices.Sorted(slices.Values(m))
+	if dir > 0 {
+		for _, x := range all {
+			if x > t {
+				return x, true
+			}
 		}
-		if x > t && (!found || x < best) {
-			best, found = x, true
+		return all[0], true
+	}
+	for _, x := range slices.Backward(all) {
+		if x < t {
+			return x, true
 		}
 	}
-	if found {
-		return best, true
-	}
-	return first, len(m) > 0
+	return all[len(all)-1], true
 }

@@ -90,7 +90,7 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	for at, want := range map[int64]int64{0: 1, 1: 5, 5: 9, 9: 1, 100: 1} {
-		if got, ok := m.after(at); !ok || got != want {
+		if got, ok := m.beside(at, 1); !ok || got != want {
 			t.Errorf("the mark after %d is %d, want %d", at, got, want)
 		}
 	}

@@ -25,6 +25,8 @@ const (
 	glyphPointer      = '▶'
 	glyphFolded       = '▷'
 	glyphUnfolded     = '▽'
+	glyphCycle        = '↺'
+	glyphPinned       = '◆'
 	glyphPlayhead     = '▼'
 	glyphMark         = '┆'
 	glyphVertical     = '│'

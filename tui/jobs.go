@@ -22,6 +22,7 @@ const (
 	jobOpen jobKind = iota
 	jobSeek
 	jobMoment
+	jobGraph
 	jobPicture
 	jobFindings
 )
@@ -30,9 +31,10 @@ const (
 // returns what to do with the answer; nil if it was cancelled.
 type job struct {
 	kind   jobKind
-	epoch  int       // of the launch that it asks about
-	moment momentKey // of jobMoment
-	view   window    // of jobPicture
+	epoch  int        // of the launch that it asks about
+	moment momentKey  // of jobMoment
+	graph  blockedKey // of jobGraph
+	view   window     // of jobPicture
 	cells  int
 	run    func(context.Context) func(*model)
 }
@@ -81,7 +83,7 @@ func (m *model) next() tea.Cmd {
 			return workDone{apply}
 		})
 	}
-	return tea.Batch(append(cmds, m.loadSource())...)
+	return tea.Batch(append(cmds, m.loadSource(), m.loadStats())...)
 }
 
 // outdated reports whether a job's answer has become useless.
@@ -91,6 +93,8 @@ func (m *model) outdated(j job) bool {
 		return true
 	case j.kind == jobMoment:
 		return j.moment != m.momentKey()
+	case j.kind == jobGraph:
+		return j.graph != m.blockedKey()
 	case j.kind == jobPicture:
 		return j.view != m.win || j.cells != m.track()
 	}
@@ -116,6 +120,9 @@ func (m *model) pick() (job, bool) {
 	}
 	if key := m.momentKey(); !m.moments.has(key) {
 		return m.momentJob(key), true
+	}
+	if j, ok := m.graphJob(); ok {
+		return j, true
 	}
 	if j, ok := m.pictureJob(); ok {
 		return j, true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"btrace/replay"
+	"btrace/replay/diagnose"
 	"btrace/replay/rules"
 	"btrace/trace"
 )
@@ -109,4 +110,23 @@ func (l *large) Event(_ context.Context, row replay.Row, t int64, dir int) (trac
 	ev := trace.Event{Time: i * 100, CTA: row.CTA, Warp: row.Warp, Seq: uint32(i), Op: bar(trace.KindBarSync, 1, 128, 42)}
 	ev.Lanes = 0xffffffff
 	return ev, ev.Time <= l.span, nil
+}
+
+func (l *large) Events(ctx context.Context, q trace.Query, each func(*trace.Event) bool) error {
+	for _, row := range l.rows {
+		for t := max(q.From, 0) / 100 * 100; t <= l.span && t < max(q.From, 0)+10000; t += 100 {
+			if ev, ok, _ := l.Event(ctx, row, t, 0); ok && !each(&ev) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+func (l *large) Blocked(_ context.Context, cta uint32, t int64) ([]diagnose.Stuck, error) {
+	ref := replay.BarrierRef{CTA: cta, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: 1}, Phase: uint64(t / 1000)}
+	return []diagnose.Stuck{{BarrierRef: ref, Pending: 64, Expected: 128,
+		Waits:   []replay.Wait{{BarrierRef: ref, Threads: []replay.Lanes{{CTA: cta, Warp: 0, Mask: 0xffffffff}}}},
+		Missing: []diagnose.Absent{{Lanes: replay.Lanes{CTA: cta, Warp: 3, Mask: 0xffffffff}, Why: diagnose.Running}},
+	}}, nil
 }

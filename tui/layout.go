@@ -21,11 +21,13 @@ const (
 	paneSource
 	paneFindings
 	paneStory
+	paneGraph
+	paneStats
 	numPanes
 )
 
 func (p pane) String() string {
-	return [numPanes]string{"warps", "barriers", "state", "event", "source", "findings", "story"}[p]
+	return [numPanes]string{"warps", "barriers", "state", "event", "source", "findings", "story", "graph", "waits"}[p]
 }
 
 // details reports whether the pane stands beside or below the timeline.
@@ -37,11 +39,25 @@ type layoutInput struct {
 	lanes      int // barriers to show
 	lines      int // rows to show, one screen line each
 	findings   int
+	state      int  // most lines that the state of a barrier has had
 	story      int  // lines of the story at sideWidth; 0 if there is none
 	source     bool // there is source to show
+	graph      int  // lines of the wait-for graph; 0 if it is not known
+	waits      int  // lines of the statistics
+	hang       bool // the launch hangs: the graph is worth its room
 	active     pane
 	slots      [2]pane // details panes of a screen that has room for two
 	clusters   bool    // barriers are named with their CTA
+	sizes
+}
+
+// sizes are what a user has made of the panes.
+type sizes struct {
+	wanted  [numPanes]int8 // 1: shown where there is room, -1: hidden, 0: as usual
+	extra   [numPanes]int  // lines more than usual, of a pane beside the timeline
+	wider   int            // columns more than usual, of all of them
+	taller  int            // lines more than usual, of those below it
+	maximal bool           // the active pane has all the room
 }
 
 // layout is where everything stands. A rect of no height is not shown.
@@ -79,8 +95,14 @@ func slotCount(cols int) int {
 // wideCols is the width from which the details stand beside the timeline.
 const wideCols = 110
 
+// leastSide is the least width of the details beside the timeline, and of the
+// timeline beside them.
+const leastSide = 30
+
 // sideWidth is the width of the details beside the timeline.
-func sideWidth(cols int) int { return min(max(cols*36/100, 40), 90) }
+func sideWidth(cols, wider int) int {
+	return min(max(min(max(cols*36/100, 40), 90)+wider, leastSide), cols-leastSide)
+}
 
 func newLayout(in layoutInput) layout {
 	var l layout
@@ -91,26 +113,38 @@ func newLayout(in layoutInput) layout {
 	l.header = rect{0, 0, in.cols, 1}
 	l.status = rect{0, in.rows - 1, in.cols, 1}
 	main := rect{0, 1, in.cols, in.rows - 2}
-	if in.cols >= wideCols {
+	switch {
+	case in.maximal && in.active.details():
+		l.panes = []placed{{in.active, main}}
+		l.axis = rect{w: in.cols}
+		l.gutter = gutterWidth(in.clusters)
+		return l
+	case in.maximal:
+	case in.cols >= wideCols:
 		l.side = true
-		w := sideWidth(in.cols)
+		w := sideWidth(in.cols, in.wider)
 		main.w -= w + 1
 		l.divider = rect{main.w, 1, 1, main.h}
 		l.panes = stack(in, rect{main.w + 1, 1, w, main.h})
-	} else {
+	default:
 		main.h -= l.below(in, main)
 	}
-	l.gutter = 13
-	if in.clusters {
-		l.gutter = 16
-	}
+	l.gutter = gutterWidth(in.clusters)
 	l.timeline(main, in.lanes, in.lines)
 	return l
 }
 
+// gutterWidth is the width of the labels left of the track.
+func gutterWidth(clusters bool) int {
+	if clusters {
+		return 16
+	}
+	return 13
+}
+
 // below places the details under the timeline and returns their height.
 func (l *layout) below(in layoutInput, main rect) int {
-	h := min(main.h*2/5, 16)
+	h := min(max(min(main.h*2/5, 16)+in.taller, 3), main.h-5)
 	if main.h < 14 {
 		h = 0
 		if in.active.details() {
@@ -178,13 +212,31 @@ func stack(in layoutInput, r rect) []placed {
 	}
 	wants := []want{
 		{pane: paneFindings, height: min(max(in.findings, 1), 6) + 1, grow: in.findings > 6},
-		{pane: paneStory, height: in.story + 2, optional: in.findings == 0},
-		{pane: paneState, height: 9},
+		{pane: paneStory, height: min(in.story+1, max(r.h/2, 8)), optional: in.findings == 0},
+		{pane: paneState, height: min(max(in.state, 8), 20) + 1},
+		{pane: paneGraph, height: min(max(in.graph, 3), 14) + 1, optional: !in.hang},
 		{pane: paneEvent, height: 9},
+		{pane: paneStats, height: min(max(in.waits, 3), 20) + 1, optional: true},
 		{pane: paneSource, height: 9, grow: true, optional: !in.source},
 	}
+	wants = slices.DeleteFunc(wants, func(w want) bool { return in.wanted[w.pane] < 0 && w.pane != in.active })
+	for i := range wants {
+		w := &wants[i]
+		w.optional = w.optional && in.wanted[w.pane] == 0
+		w.height = max(w.height+in.extra[w.pane], 2)
+	}
 	// What gives way last comes first.
-	order := []pane{in.active, paneState, paneStory, paneEvent, paneFindings, paneSource}
+	order := []pane{in.active}
+	for p := range numPanes {
+		if in.wanted[p] > 0 {
+			order = append(order, p)
+		}
+	}
+	order = append(order, paneStory, paneState)
+	if in.hang {
+		order = append(order, paneGraph)
+	}
+	order = append(order, paneFindings, paneEvent, paneSource, paneGraph, paneStats)
 	const least = 4
 	height := map[pane]int{}
 	room := r.h

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -38,14 +39,17 @@ type model struct {
 	layout     layout
 
 	// The launch.
-	launch   int // index in cfg.Launches
-	epoch    int // counts launches opened: answers about an earlier one are dropped
-	tl       replay.Timeline
-	tree     *rows
-	lanes    *lanes
-	clusters clusters
-	bounds   bounds
-	openErr  error
+	launch    int // index in cfg.Launches
+	epoch     int // counts launches opened: answers about an earlier one are dropped
+	tl        replay.Timeline
+	tree      *rows
+	lanes     *lanes
+	clusters  clusters
+	bounds    bounds
+	openErr   error
+	facts     *facts // nil until something asks for them
+	filter    *filter
+	orderedBy rowOrder
 
 	// Where the user is.
 	focus   focus
@@ -55,6 +59,8 @@ type model struct {
 	marks   marks
 	moved   bool // the user has gone somewhere: open on nothing any more
 	arrive  func(*model)
+	playing bool
+	speed   int // of playing: powers of two
 
 	// Panes.
 	active  pane
@@ -63,6 +69,8 @@ type model struct {
 	top     int // first visible row
 	laneTop int
 	scroll  [numPanes]int
+	walked  [numPanes]int // the selected line among those that lead somewhere
+	sizes
 	mode    mode
 	help    help
 	prompt  prompt
@@ -82,6 +90,9 @@ type model struct {
 	moments   moments
 	sources   sources
 	overview  overview
+	blocked   *blocked
+	counted   counted
+	tallest   int // see stateLines
 	story     story
 
 	work  worker
@@ -145,6 +156,8 @@ func (m *model) clearLaunch() {
 	m.phases = newStore[laneID, replay.Phase](phaseLimit)
 	m.moments = newMoments()
 	m.seeks, m.marks = nil, nil
+	m.blocked, m.counted, m.tallest = nil, counted{}, 0
+	m.facts, m.filter, m.orderedBy, m.playing = nil, nil, orderIndex, false
 	m.top, m.laneTop = 0, 0
 }
 
@@ -172,6 +185,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.MouseMsg:
 		m.mouseEvent(msg)
+	case playStep:
+		cmd = m.step(msg.elapsed)
 	case workDone:
 		current := m.work.job.epoch == m.epoch
 		m.work.done()
@@ -201,16 +216,55 @@ func (m *model) resize(cols, rows int) {
 func (m *model) arrange() {
 	story := 0
 	if m.cols >= wideCols && m.selected() != nil {
-		story = len(m.storyPage(sideWidth(m.cols) - 2).lines)
+		story = len(m.storyPage(sideWidth(m.cols, m.wider) - 2).lines)
 	}
 	m.layout = newLayout(layoutInput{
 		cols: m.cols, rows: m.rows, lanes: len(m.lanes.of(m.focus.row.cta)), lines: len(m.tree.flat),
-		findings: len(m.findings()), story: story,
-		source: m.sourceKnown(),
+		findings: len(m.findings()), story: story, state: m.stateLines(),
+		source: m.sourceKnown(), graph: m.graphLines(), waits: m.waitsLines(), hang: m.hangs(), sizes: m.sizes,
 		active: m.active, slots: m.slots, clusters: m.clusters.several(),
 	})
 	m.scrollRows()
 	m.scrollLanes()
+}
+
+// shown reports whether a pane is on the screen.
+func (m *model) shown(p pane) bool {
+	return slices.ContainsFunc(m.layout.panes, func(x placed) bool { return x.pane == p })
+}
+
+// hangs reports whether the launch is known to hang.
+func (m *model) hangs() bool {
+	f := m.selected()
+	return f != nil && f.Root
+}
+
+// stateLines is how many lines the state of a barrier has had at most: a pane
+// that follows every move of the focus in its height would be restless.
+func (m *model) stateLines() int {
+	if x, ok := m.moments.get(m.momentKey()); ok && x.state != nil {
+		p := page{width: sideWidth(m.cols, m.wider) - 2}
+		m.statePage(&p)
+		m.tallest = max(m.tallest, len(p.lines))
+	}
+	return m.tallest
+}
+
+// graphLines is how many lines the wait-for graph has.
+func (m *model) graphLines() int {
+	if m.blocked == nil || m.blocked.key != m.blockedKey() {
+		return 0
+	}
+	p := page{width: sideWidth(m.cols, m.wider) - 2}
+	m.graphPage(&p)
+	return len(p.lines)
+}
+
+// waitsLines is how many lines the statistics have.
+func (m *model) waitsLines() int {
+	p := page{width: sideWidth(m.cols, m.wider) - 2}
+	m.statsPage(&p)
+	return len(p.lines)
 }
 
 // current is the launch on the screen.
@@ -254,7 +308,7 @@ func (m *model) place() place { return place{m.launch, m.focus, m.win, m.finding
 
 // leave remembers the place that a command goes away from.
 func (m *model) leave(command string, step bool) {
-	m.moved = true
+	m.moved, m.playing = true, false
 	m.hist.remember(m.place(), command, step)
 }
 
@@ -317,15 +371,20 @@ func (m *model) activate(p pane) {
 	m.slots[m.slot] = p
 }
 
-// scrollRows keeps the focused row in view.
+// scrollRows keeps the focused row in view. Pinned rows do not scroll.
 func (m *model) scrollRows() {
-	h := m.layout.rows.h
-	if len(m.tree.flat) == 0 || h <= 0 {
+	n, pins := len(m.tree.flat), len(m.tree.pinned)
+	h := m.layout.rows.h - m.pinnedLines()
+	if n == 0 || h <= 0 {
 		m.top = 0
 		return
 	}
+	m.top = max(min(m.top, n-1), min(pins, n-1))
 	at := m.tree.index(m.focus.row)
-	m.top = min(m.top, at, len(m.tree.flat)-1)
+	if at < pins {
+		return
+	}
+	m.top = min(m.top, at)
 	if at-m.top > h {
 		m.top = at - h
 	}
@@ -333,9 +392,18 @@ func (m *model) scrollRows() {
 		m.top++
 	}
 	// No empty space below the last row while there are rows above.
-	for m.top > 0 && m.height(m.top-1, len(m.tree.flat)-1) <= h {
+	for m.top > pins && m.height(m.top-1, n-1) <= h {
 		m.top--
 	}
+}
+
+// pinnedLines is how many lines the pinned rows take: half of them at most.
+func (m *model) pinnedLines() int {
+	n := 0
+	for _, id := range m.tree.pinned {
+		n += 1 + len(m.strands(id))
+	}
+	return min(n, m.layout.rows.h/2)
 }
 
 // height is the number of screen lines of flat rows i to j, both included;

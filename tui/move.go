@@ -180,7 +180,7 @@ func (m *model) scrollPane(by int) { m.scroll[m.active] = max(m.scroll[m.active]
 func (m *model) cyclePane(by int) {
 	for range numPanes {
 		m.active = pane((int(m.active) + by + int(numPanes)) % int(numPanes))
-		if m.offered(m.active) {
+		if m.offered(m.active) && m.wanted[m.active] >= 0 {
 			break
 		}
 	}
@@ -197,6 +197,8 @@ func (m *model) offered(p pane) bool {
 		return m.cfg.SourceRoot != "" || m.cfg.ReadSource != nil
 	case paneStory:
 		return m.hasFindings()
+	case paneStats:
+		return m.cfg.LoadStats != nil
 	}
 	return true
 }
@@ -245,8 +247,9 @@ func (m *model) toggleMark() {
 	}
 }
 
-func (m *model) nextMark() {
-	t, ok := m.marks.after(m.focus.time)
+// nextMark goes to the next mark, or to the one before.
+func (m *model) nextMark(dir int) {
+	t, ok := m.marks.beside(m.focus.time, dir)
 	if !ok {
 		m.say("no mark: m sets one")
 		return
@@ -254,9 +257,15 @@ func (m *model) nextMark() {
 	m.jumpTime("mark", t)
 }
 
+// clearMarks takes all marks away.
+func (m *model) clearMarks() {
+	m.say(fmt.Sprintf("%d marks cleared", len(m.marks)))
+	m.marks = nil
+}
+
 // cancelSeeks gives up what the worker looks for.
 func (m *model) cancelSeeks() {
-	m.seeks = nil
+	m.seeks, m.playing = nil, false
 	if m.work.busy && m.work.job.kind == jobSeek {
 		m.work.cancel()
 		m.say("given up")
@@ -301,4 +310,18 @@ func (m *model) useTheme(name string) {
 		m.colours = p
 		m.makeTheme()
 	}
+}
+
+// copyFinding hands the selected finding to the terminal's clipboard.
+func (m *model) copyFinding() tea.Cmd {
+	f := m.selected()
+	if f == nil {
+		m.say("no finding is selected: n goes to the next")
+		return nil
+	}
+	p := page{width: 100}
+	m.tell(&p, f)
+	text := string(f.Rule) + "\n" + p.text()
+	m.say(fmt.Sprintf("copied the finding, %d lines", strings.Count(text, "\n")))
+	return func() tea.Msg { return clipboard(text) }
 }

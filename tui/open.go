@@ -46,7 +46,7 @@ func (m *model) opened() {
 	m.lanes.add(m.findings(), m.current().ID)
 	if len(m.tree.flat) > 0 {
 		first := m.tree.flat[0] // a CTA; its first warp if that shows
-		if m.tree.open[first.cta] {
+		if m.tree.open[first.cta] && len(m.tree.flat) > 1 {
 			first = m.tree.flat[1]
 		}
 		m.setRow(first)
@@ -141,7 +141,7 @@ func (m *model) showFinding(i int) {
 	m.frameFinding(f)
 	m.setTime(f.Time)
 	// The root of a hang is a wait, or a misuse: that has its own time.
-	if wait := strings.HasPrefix(string(f.Rule), "deadlock-"); f.Root && wait && len(f.Threads) > 1 {
+	if wait := strings.HasPrefix(string(f.Rule), "deadlock-"); f.Root && wait && len(f.Threads)+len(f.Cycle) > 1 {
 		m.seekHang(i, f)
 	}
 }

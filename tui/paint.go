@@ -24,7 +24,9 @@ type painter struct {
 	mouse bool // the terminal reports the mouse
 	last  time.Time
 	later bool // a frame is under way
-	buf   []byte
+	// played is when the playhead moved last, while it plays.
+	played time.Time
+	buf    []byte
 }
 
 // frameEvery bounds how often a frame is painted: no eye sees more, and a flood
@@ -55,6 +57,17 @@ func (p *painter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case frameDue:
 		p.later = false
+	case playStart:
+		p.played = time.Now()
+		cmd = p.playLater()
+	case playDue:
+		now := time.Now()
+		elapsed := now.Sub(p.played)
+		p.played = now
+		cmd = p.m.update(playStep{elapsed})
+		if p.m.playing {
+			cmd = tea.Batch(cmd, p.playLater())
+		}
 	case clipboard:
 		p.out.write([]byte(ansi.SetSystemClipboard(string(msg))))
 		return p, nil
@@ -98,6 +111,13 @@ func (p *painter) guard(cmd tea.Cmd) tea.Cmd {
 		}
 		return msg
 	}
+}
+
+// playDue is the message that a playhead that plays is to be moved.
+type playDue struct{}
+
+func (p *painter) playLater() tea.Cmd {
+	return tea.Tick(playEvery, func(time.Time) tea.Msg { return playDue{} })
 }
 
 // frame paints now, or soon if the last frame was painted just now.

@@ -20,8 +20,9 @@ type line []span
 
 // page is the content of a pane, made for a width.
 type page struct {
-	width int
-	lines []line
+	width   int
+	lines   []line
+	targets []target // lines that lead somewhere
 }
 
 func (p *page) add(spans ...span) { p.lines = append(p.lines, spans) }
@@ -40,7 +41,7 @@ func (p *page) wrap(s style, head, text string) {
 // drawPane draws a details pane under its title.
 func (m *model) drawPane(p placed) {
 	c := m.grid.canvas(p.rect)
-	if m.layout.side || p.y > 1 {
+	if m.layout.side || m.maximal || p.y > 1 {
 		drawRule(c, m.paneTitle(p.pane), m.active == p.pane)
 		c = c.sub(rect{0, 1, c.w, c.h - 1})
 	}
@@ -52,30 +53,25 @@ func (m *model) drawPane(p placed) {
 		m.drawSource(c)
 		return
 	}
-	body := page{width: c.w - 2}
-	switch p.pane {
+	m.drawPage(c, p.pane, m.pageOf(p.pane, c.w-2))
+}
+
+// pageOf is the content of a pane, made for a width.
+func (m *model) pageOf(pane pane, width int) *page {
+	body := &page{width: width}
+	switch pane {
 	case paneState:
-		m.statePage(&body)
+		m.statePage(body)
 	case paneEvent:
-		m.eventPage(&body)
+		m.eventPage(body)
 	case paneStory:
-		body = *m.storyPage(c.w - 2)
+		return m.storyPage(width)
+	case paneGraph:
+		m.graphPage(body)
+	case paneStats:
+		m.statsPage(body)
 	}
-	top := min(m.scroll[p.pane], max(len(body.lines)-c.h, 0))
-	m.scroll[p.pane] = top
-	for y := range c.h {
-		if top+y >= len(body.lines) {
-			break
-		}
-		x := 1
-		for _, s := range body.lines[top+y] {
-			x = c.text(x, y, s.s, s.text)
-		}
-	}
-	if more := len(body.lines) - top - c.h; more > 0 && c.h > 0 {
-		text := fmt.Sprintf(" %d more ", more)
-		c.text(c.w-len(text), c.h-1, styleTitle, text)
-	}
+	return body
 }
 
 // paneTitle names a pane and what it shows.
@@ -94,6 +90,10 @@ func (m *model) paneTitle(p pane) string {
 		if f := m.selected(); f != nil {
 			return string(f.Rule)
 		}
+	case paneGraph:
+		return "who waits for whom"
+	case paneStats:
+		return "waits at " + m.focus.lane.barrier.String()
 	case paneSource:
 		if at := m.site(); at.File != "" {
 			return m.siteText(replay.Location{File: at.File, Line: at.Line})
@@ -162,9 +162,13 @@ func (m *model) statePage(p *page) {
 	if len(b.Waiting) > 0 {
 		p.wrap(text, "waiting ", m.lanesText(b.Waiting, b.CTA)+" ("+laneCount(b.Waiting)+")")
 	}
+	if kind == trace.BarrierMbar {
+		p.wrap(styleDim, "parity  ", fmt.Sprintf("a wait for parity %d blocks, for parity %d passes", b.Phase&1, 1-b.Phase&1))
+	}
 	if at := m.siteText(b.Init); at != "" {
 		p.wrap(text, "init    ", at)
 	}
+	m.laneGrid(p, b, text)
 }
 
 // arrivals draws how many of the expected arrivals of a phase are there.

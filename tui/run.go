@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"btrace/replay"
+	"btrace/replay/stats"
 	"btrace/trace"
 )
 
@@ -33,6 +34,9 @@ type Config struct {
 	// ReadSource reads a source file instead, by the name that the trace has
 	// for it.
 	ReadSource func(name string) ([]byte, error)
+	// LoadStats counts the waits of a launch, when they are to be shown. Nil
+	// means that there are no statistics.
+	LoadStats func(ctx context.Context, launch uint32) (*stats.Launch, error)
 	// Save writes a file that the user asked for: an exported view. Nil means
 	// that there is nowhere to write to.
 	Save func(name string, data []byte) error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -104,6 +105,8 @@ func (d *driver) run(cmd tea.Cmd) {
 			d.quit = true
 		case workDone, loaded:
 			queue = append(queue, d.m.update(msg))
+		case playStart:
+			queue = append(queue, d.m.update(playStep{time.Second}))
 		case nil:
 		default:
 			d.sent = append(d.sent, msg)

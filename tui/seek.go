@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"btrace/replay"
 	"btrace/trace"
@@ -239,8 +240,16 @@ func (m *model) seekHang(finding int, f replay.Finding) {
 	m.seek(func(m *model) job {
 		tl, last := m.tl, m.bounds.last
 		var warps []replay.Row
-		for _, l := range f.Threads[:min(len(f.Threads), mostLanes)] {
-			warps = append(warps, replay.Row{CTA: l.CTA, Warp: l.Warp})
+		add := func(lanes []replay.Lanes) {
+			for _, l := range lanes[:min(len(lanes), mostLanes)] {
+				warps = append(warps, replay.Row{CTA: l.CTA, Warp: l.Warp})
+			}
+		}
+		add(f.Threads)
+		for _, w := range f.Behind[:min(len(f.Behind), mostLanes)] {
+			if slices.Contains(f.Cycle, w.BarrierRef) {
+				add(w.Threads)
+			}
 		}
 		return job{run: func(ctx context.Context) func(*model) {
 			ev, err := lastEvent(ctx, tl, warps, last)

@@ -90,6 +90,19 @@ func (m *model) tell(p *page, f *replay.Finding) {
 	}
 }
 
+// text is the page as plain text.
+func (p *page) text() string {
+	var b strings.Builder
+	for _, l := range p.lines {
+		b.WriteString("  ")
+		for _, s := range l {
+			b.WriteString(clean(s.text, 2000))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // focusText is what is in focus as plain text, for the clipboard.
 func (m *model) focusText() string {
 	var b strings.Builder
@@ -113,13 +126,7 @@ func (m *model) focusText() string {
 	copyPage := func(f func(*page)) {
 		p := page{width: 200}
 		f(&p)
-		for _, l := range p.lines {
-			b.WriteString("  ")
-			for _, s := range l {
-				b.WriteString(clean(s.text, 2000))
-			}
-			b.WriteByte('\n')
-		}
+		b.WriteString(p.text())
 	}
 	if m.tl != nil {
 		copyPage(m.statePage)

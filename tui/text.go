@@ -75,10 +75,16 @@ func asciiOf(r rune) rune {
 		return '+'
 	case glyphUnfolded:
 		return '-'
+	case glyphCycle:
+		return '@'
+	case glyphPinned:
+		return '*'
 	case glyphPlayhead:
 		return 'V'
 	case glyphMark:
 		return '|'
+	case '└':
+		return '`'
 	case glyphPhaseStart, glyphVertical, '▏':
 		return '|'
 	case glyphPhaseEven, glyphRuleActive:

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -28,7 +29,7 @@ func (m *model) drawTimeline() {
 		m.drawLane(lanes, i, lane)
 	}
 	if l.rowsTitle.h > 0 {
-		drawRule(m.grid.canvas(l.rowsTitle), fmt.Sprintf("warps (%d)", len(m.tree.all)), m.active == paneRows)
+		drawRule(m.grid.canvas(l.rowsTitle), m.rowsTitle(), m.active == paneRows)
 	}
 	c := m.grid.canvas(l.rows)
 	for _, v := range m.visibleRows() {
@@ -39,6 +40,22 @@ func (m *model) drawTimeline() {
 	}
 	m.drawCursor()
 	m.drawLegend(m.grid.canvas(l.legend))
+}
+
+// rowsTitle says which warps are shown, and in which order.
+func (m *model) rowsTitle() string {
+	n := len(m.tree.all)
+	s := fmt.Sprintf("warps (%d)", n)
+	if m.tree.shown < n {
+		s = fmt.Sprintf("warps (%d of %d)", m.tree.shown, n)
+	}
+	if m.filter != nil && m.tree.match != nil {
+		s += " " + m.filter.text
+	}
+	if m.orderedBy != orderIndex {
+		s += ", " + m.orderedBy.String()
+	}
+	return s
 }
 
 // drawRule draws a title line; that of the active pane is heavier.
@@ -275,16 +292,17 @@ type visibleRow struct {
 func (m *model) visibleRows() []visibleRow {
 	var out []visibleRow
 	y := 0
-	for i := m.top; i < len(m.tree.flat) && y < m.layout.rows.h; i++ {
-		id := m.tree.flat[i]
-		out = append(out, visibleRow{y, id, -1})
-		y++
-		for s := range m.strands(id) {
-			if y < m.layout.rows.h {
-				out = append(out, visibleRow{y, id, s})
-				y++
-			}
+	add := func(id rowID, h int) {
+		for s := -1; s < len(m.strands(id)) && y < h; s++ {
+			out = append(out, visibleRow{y, id, s})
+			y++
 		}
+	}
+	for _, id := range m.tree.pinned {
+		add(id, m.pinnedLines())
+	}
+	for i := max(m.top, len(m.tree.pinned)); i < len(m.tree.flat) && y < m.layout.rows.h; i++ {
+		add(m.tree.flat[i], m.layout.rows.h)
 	}
 	return out
 }
@@ -307,7 +325,9 @@ func (m *model) strands(id rowID) []replay.Strand {
 
 // blank reports whether a row shows nothing of its own: a CTA whose warps are
 // below it.
-func (m *model) blank(id rowID) bool { return id.whole && m.tree.open[id.cta] }
+func (m *model) blank(id rowID) bool {
+	return id.whole && m.tree.open[id.cta] && !slices.Contains(m.tree.pinned, id)
+}
 
 func (m *model) drawRow(c canvas, v visibleRow) {
 	gutter := c.sub(rect{0, v.y, m.layout.gutter - 1, 1})
@@ -322,14 +342,18 @@ func (m *model) drawRow(c canvas, v visibleRow) {
 		gutter.set(0, 0, styleKey, glyphPointer)
 		s = styleBold
 	}
-	if v.id.whole {
+	switch {
+	case slices.Contains(m.tree.pinned, v.id):
+		gutter.set(1, 0, styleKey, glyphPinned)
+		gutter.text(3, 0, s, v.id.String())
+	case v.id.whole:
 		fold := glyphFolded
 		if m.tree.open[v.id.cta] {
 			fold = glyphUnfolded
 		}
 		gutter.set(1, 0, styleDim, fold)
 		gutter.text(3, 0, s, "CTA "+strconv.FormatUint(uint64(v.id.cta), 10))
-	} else {
+	default:
 		fold := glyphFolded
 		if m.tree.lanes[replay.Row{CTA: v.id.cta, Warp: v.id.warp}] {
 			fold = glyphUnfolded

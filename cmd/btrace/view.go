@@ -14,6 +14,7 @@ import (
 
 	"btrace/capture/kernels"
 	"btrace/replay"
+	"btrace/replay/stats"
 	"btrace/trace"
 	"btrace/tui"
 )
@@ -97,6 +98,14 @@ func viewer(r *trace.Reader, name string, f viewFlags, made *prepared) tui.Confi
 			f := checkTrace(ctx, name, r, replay.Options{})
 			return f.Report, f.Err
 		},
+		LoadStats: func(ctx context.Context, launch uint32) (*stats.Launch, error) {
+			rep, err := stats.Collect(ctx, r, stats.Options{Launch: &launch})
+			if err != nil || len(rep.Launches) == 0 {
+				return nil, err
+			}
+			return &rep.Launches[0], nil
+		},
+		Save:       saveFile,
 		SourceRoot: f.source,
 		Theme:      f.theme,
 		NoColor:    os.Getenv("NO_COLOR") != "",
@@ -192,13 +201,21 @@ func dumpScreen(cmd *cobra.Command, cfg tui.Config, f viewFlags, cols, rows int)
 		_, err := io.WriteString(cmd.OutOrStdout(), screen)
 		return err
 	}
-	o, err := newOutput(f.dump)
+	return saveFile(f.dump, []byte(screen))
+}
+
+// saveFile writes a file whole or not at all.
+func saveFile(name string, data []byte) error {
+	if name == "-" {
+		return errors.New("name a file")
+	}
+	o, err := newOutput(name)
 	if err != nil {
 		return err
 	}
 	defer o.discard()
-	if err := os.WriteFile(o.tmp, []byte(screen), 0o666); err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", f.dump, reason(err))
+	if err := os.WriteFile(o.tmp, data, 0o666); err != nil {
+		return fmt.Errorf("%s: cannot be written: %w", name, reason(err))
 	}
 	return o.commit(nil)
 }
