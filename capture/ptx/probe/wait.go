@@ -48,8 +48,6 @@ func (p *probe) test(i interp.Instruction) {
 	}
 	p.before(first)
 
-	p.clock("%bt_c")
-	p.emit("selp.b64 %%bt_c, %%bt_c, %%bt_d, %s;", answer)
 	site := p.next
 	if i.Wait {
 		p.wait(i, answer, takes, byToken, fields)
@@ -59,6 +57,10 @@ func (p *probe) test(i interp.Instruction) {
 	// Lanes of one record have the same to say, and have been together before
 	// the instruction: they read the clock at one time.
 	p.lanes("%bt_e")
+	// The clock is read when the answer is there, which activemask waited for:
+	// it need not be when the next instruction begins.
+	p.emit("mov.b64 %%bt_c, %%bt_d;")
+	p.emit("@%s mov.u64 %%bt_c, %%clock64;", answer)
 	p.emit("shl.b32 %%bt_o, %%bt_h, 30;")
 	p.emit("xor.b32 %%bt_o, %%bt_o, %%bt_a;")
 	p.emit("cvt.u32.u64 %%bt_t, %%bt_d;")
