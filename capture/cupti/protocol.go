@@ -19,7 +19,9 @@ import (
 //
 // The library sends; the recorder only answers HELLO, CONTEXT and IMAGE, one
 // answer each, in order. So a library that keeps others out between its
-// request and the answer needs no numbers to match them. Either side that
+// request and the answer needs no numbers to match them. A CONTEXT comes before
+// the first IMAGE, because it says what the code is to run on; the context
+// itself may be made later. Either side that
 // finds the other gone or talking nonsense closes its end: the library is
 // quiet from then on (images are loaded as they are), the recorder takes it
 // as the end of that process.
@@ -37,7 +39,7 @@ import (
 //	 4 RING       u32 context, u32 flags of the ring, u64 bytes, string error;
 //	              fd: the memory (package ring), unless there is an error:
 //	              then this context is not recorded
-//	 5 IMAGE      u32 context (0 if none is known), u32 door (the Door
+//	 5 IMAGE      u32 context (0: that of the first CONTEXT), u32 door (the Door
 //	              constants), u64 bytes, string name (a file's, or empty); fd:
 //	              a memfd with the bytes, from offset 0
 //	 6 ANSWER     u32 action (0 load the original, 1 load the fd's bytes in its
