@@ -30,8 +30,8 @@ type Context struct {
 	drop    bool
 	tickets atomic.Uint64
 	clock   atomic.Uint64
-	// Start is when the clock was 0. It goes at 2 GHz; no two readings are the
-	// same. The zero Start has it go by 40 at each reading instead.
+	// Start is when the clock was 0. It goes at 2 GHz; two readings are at
+	// least 40 cycles apart. The zero Start has it go by 40 at each reading instead.
 	Start time.Time
 	// Stop, if it is not nil, makes lanes that wait for a chunk give up once
 	// it is closed: what a test does in place of ending a process.
@@ -59,7 +59,7 @@ func (c *Context) Clock() uint64 {
 	}
 	for {
 		old := c.clock.Load()
-		now := max(old+1, 2*uint64(time.Since(c.Start)))
+		now := max(old+40, 2*uint64(time.Since(c.Start)))
 		if c.clock.CompareAndSwap(old, now) {
 			return now
 		}
