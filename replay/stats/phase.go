@@ -49,15 +49,24 @@ func (b *liveBarrier) phase(c *collector, n uint64, time int64) *openPhase {
 		b.finish(c, &b.open[0])
 		b.open = slices.Delete(b.open, 0, 1)
 	}
-	b.open = append(b.open, openPhase{
+	b.open = append(b.open, b.begun(n, time))
+	return &b.open[len(b.open)-1]
+}
+
+// begun is a phase that begins.
+func (b *liveBarrier) begun(n uint64, time int64) openPhase {
+	return openPhase{
 		Phase: Phase{CTA: b.cta, Phase: n, First: time}, waitFrom: math.MaxInt64, waitTo: math.MaxInt64,
 		grid: b.name.Kind == trace.BarrierGroup && b.name.Name == "grid",
-	})
-	return &b.open[len(b.open)-1]
+	}
 }
 
 func (b *liveBarrier) arrived(c *collector, a *replay.Arrival) {
 	p := b.phase(c, a.Phase, a.Time)
+	if p.Completed { // an mbarrier that was initialised again counts from 0
+		b.finish(c, p)
+		*p = b.begun(a.Phase, a.Time)
+	}
 	same := p.Last.CTA == a.Who.CTA && p.Last.Warp == a.Who.Warp
 	switch {
 	case p.Arrivals == 0:
