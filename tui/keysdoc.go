@@ -53,6 +53,18 @@ quit = Q
 			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", strings.Join(keys, " "), name, k.Help)
 		}
 	}
+	b.WriteString(`
+## With the mouse
+
+| mouse | what it does |
+|---|---|
+| click, drag over rows and barriers | puts the playhead there, focuses what is clicked |
+| click on a row's name | folds or unfolds it |
+| drag along the time axis, or with the right button anywhere | zooms to what is dragged over |
+| wheel | moves through rows, barriers, findings or text; with ctrl zooms, with shift moves the playhead |
+
+` + "`M`" + ` gives the mouse back to the terminal, which then selects text as usual; most terminals do that with shift, too.
+`)
 	return b.String()
 }
 

@@ -78,6 +78,7 @@ type model struct {
 	message string
 	bad     bool // the message reports something that went wrong
 	mouse   bool
+	drag    *drag // while a range is being chosen
 
 	// What has been loaded.
 	report    *replay.Report

@@ -10,16 +10,64 @@ func (m *model) mouseEvent(msg tea.MouseMsg) {
 	at := msg.Mouse()
 	switch msg.(type) {
 	case tea.MouseClickMsg:
-		if at.Button == tea.MouseLeft {
-			m.message = ""
+		m.message = ""
+		switch onAxis := m.layout.axis.contains(at.X, at.Y); {
+		case at.Button == tea.MouseRight, at.Button == tea.MouseLeft && onAxis:
+			m.beginDrag(at.X, at.Y, at.Button == tea.MouseLeft)
+		case at.Button == tea.MouseLeft:
 			m.click(at.X, at.Y)
 		}
 	case tea.MouseMotionMsg:
-		if at.Button == tea.MouseLeft {
+		switch {
+		case m.drag != nil:
+			m.drag.to = m.trackCell(at.X)
+		case at.Button == tea.MouseLeft:
 			m.scrub(at.X, at.Y)
 		}
+	case tea.MouseReleaseMsg:
+		m.endDrag()
 	case tea.MouseWheelMsg:
 		m.wheel(at)
+	}
+}
+
+// drag is a range of cells that is being chosen to zoom to.
+type drag struct {
+	from, to int
+	click    bool // a drag of no length puts the playhead there
+}
+
+// trackCell is the cell of the track under a column, or the nearest.
+func (m *model) trackCell(x int) int { return min(max(x-m.layout.gutter, 0), m.track()-1) }
+
+func (m *model) beginDrag(x, y int, click bool) {
+	l := &m.layout
+	over := l.axis.contains(x, y) || l.lanes.contains(x, y) || l.rows.contains(x, y)
+	if !over || x < l.gutter || m.tl == nil || len(m.tree.all) == 0 {
+		return
+	}
+	at := m.trackCell(x)
+	m.drag = &drag{at, at, click}
+}
+
+// endDrag zooms to the range that was chosen.
+func (m *model) endDrag() {
+	d := m.drag
+	if m.drag = nil; d == nil {
+		return
+	}
+	n := m.track()
+	switch from, to := min(d.from, d.to), max(d.from, d.to); {
+	case to > from:
+		m.leave("drag-zoom", false)
+		w := window{m.win.start(from, n), m.win.start(to+1, n)}
+		m.setWindow(w)
+		if m.win.cell(m.focus.time, m.track()) < 0 || m.win.cell(m.focus.time, m.track()) >= m.track() {
+			m.focus.time = min(max(w.from, m.bounds.first), m.bounds.last)
+		}
+	case d.click:
+		m.leave("scrub", true)
+		m.setTime(m.win.start(d.from, n))
 	}
 }
 

@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"btrace/replay"
 	"btrace/replay/report"
+	"btrace/replay/stats"
 	"btrace/trace"
 )
 
@@ -27,6 +30,13 @@ func recording(t *testing.T, name string) Config {
 		Title: name, Launches: r.Launches(), SourceRoot: filepath.Join("..", "sample-traces"),
 		Open:       func(ctx context.Context, launch uint32) (replay.Timeline, error) { return replay.Open(ctx, r, launch) },
 		LoadReport: func(ctx context.Context) (*replay.Report, error) { return replay.Check(ctx, r, replay.Options{}) },
+		LoadStats: func(ctx context.Context, launch uint32) (*stats.Launch, error) {
+			rep, err := stats.Collect(ctx, r, stats.Options{Launch: &launch})
+			if err != nil {
+				return nil, err
+			}
+			return &rep.Launches[0], nil
+		},
 	}
 }
 
@@ -71,6 +81,20 @@ func TestRecordedHangs(t *testing.T) {
 	t.Run("screen", func(t *testing.T) {
 		golden.RequireEqual(t, show(t, recording(t, "tma_pipeline_count.zst"), 120, 50))
 	})
+}
+
+// The picture in the README is the viewer's own export of a recorded hang. To
+// change it, run the test with UPDATE_PICTURE=1.
+func TestPicture(t *testing.T) {
+	want := exported(t, recording(t, "tma_pipeline_count.zst"), "hang.svg", 132, 44)
+	if os.Getenv("UPDATE_PICTURE") != "" {
+		if err := os.WriteFile("hang.svg", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile("hang.svg"); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("hang.svg is not what the viewer shows (UPDATE_PICTURE=1 mends it): %v", err)
+	}
 }
 
 // The whole program on a terminal, its verdict coming while the picture is

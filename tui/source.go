@@ -158,6 +158,8 @@ func highlight(name, text string) []line {
 	text = strings.NewReplacer("\t", "    ", "\r\n", "\n", "\r", " ").Replace(text)
 	var lexer chroma.Lexer
 	switch filepath.Ext(name) {
+	case ".ptx":
+		return ptxLines(text)
 	case ".cu", ".cuh":
 		lexer = lexers.Get("c++")
 	default:

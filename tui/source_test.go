@@ -146,6 +146,68 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
+const ptx = `// made by hand
+.version 8.0
+.visible .entry k(.param .u64 out)
+{
+	.reg .pred %p<4>;
+$L1: /* a comment
+	over lines */ mbarrier.arrive.shared::cta.b64 %rd1, [%r1+0x10];
+	@%p1 bra.uni $L1;
+	@!%p1 bar.sync 1, 64;
+	.file 1 "k.cu"
+	ret;
+}
+`
+
+// PTX is coloured by a lexer of our own: barriers stand out.
+func TestHighlightPTX(t *testing.T) {
+	lines := highlight("k.ptx", ptx)
+	styles := map[string]style{}
+	var text []string
+	for _, l := range lines {
+		s := ""
+		for _, x := range l {
+			s += x.text
+			styles[strings.TrimSpace(x.text)] = x.s
+		}
+		text = append(text, s)
+	}
+	if got := strings.Join(text, "\n"); got != strings.ReplaceAll(ptx, "\t", "    ") {
+		t.Errorf("the text has become %q", got)
+	}
+	for word, want := range map[string]style{
+		"// made by hand": styleComment, ".version": styleKeyword, "mbarrier.arrive.shared::cta.b64": styleWaiting, "bar.sync": styleWaiting,
+		"0x10": styleNumber, "bra.uni": styleKeyword, "ret": styleKeyword, "over lines */": styleComment, `"k.cu"`: styleString, "1": styleNumber,
+	} {
+		if got, ok := styles[word]; !ok || got != want {
+			t.Errorf("%q has style %d, want %d (%v)", word, got, want, ok)
+		}
+	}
+}
+
+func FuzzHighlightPTX(f *testing.F) {
+	f.Add(ptx)
+	f.Add("/*")
+	f.Add("a\n\"b\n.c:")
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1<<12 {
+			return
+		}
+		var got []string
+		for _, l := range ptxLines(s) {
+			text := ""
+			for _, x := range l {
+				text += x.text
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, "\n") != s {
+			t.Errorf("%q has become %q", s, got)
+		}
+	})
+}
+
 func FuzzHighlight(f *testing.F) {
 	f.Add(kernel)
 	f.Add("/* \x00 \"")

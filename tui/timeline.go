@@ -86,6 +86,15 @@ func (m *model) drawCursor() {
 			}
 		}
 	}
+	if d := m.drag; d != nil {
+		from, to := min(d.from, d.to), max(d.from, d.to)
+		for _, r := range []rect{l.axis, l.lanes, l.rows} {
+			c := m.grid.canvas(r)
+			for y := range c.h {
+				c.mark(l.gutter+from, y, to-from+1, modPlayhead)
+			}
+		}
+	}
 	x := m.win.cell(m.focus.time, n)
 	if x < 0 || x >= n || len(m.tree.all) == 0 {
 		return
@@ -231,9 +240,33 @@ func (m *model) drawLane(c canvas, y int, lane replay.Lane) {
 		return
 	}
 	row := track.row(0)
+	open := false
 	for i := range p.data {
 		m.drawPhase(track, row, &p.data[i])
+		open = open || p.data[i].To < 0
 	}
+	if held, ok := m.heldPhase(id); ok && !open {
+		m.drawPhase(track, row, &held)
+	}
+}
+
+// heldPhase is the phase that the selected finding says lanes wait for, of a
+// barrier that nobody has arrived on in it: a timeline's phases begin with
+// arrivals.
+func (m *model) heldPhase(id laneID) (replay.Phase, bool) {
+	f := m.selected()
+	if f == nil || !f.Root || f.Launch != m.current().ID {
+		return replay.Phase{}, false
+	}
+	if f.Barrier == id.barrier && f.BarrierRef.CTA == id.cta {
+		return replay.Phase{Phase: f.Phase, From: f.Time, To: -1}, true
+	}
+	for _, w := range f.Behind {
+		if w.Barrier == id.barrier && w.CTA == id.cta {
+			return replay.Phase{Phase: w.Phase, From: w.Since, To: -1}, true
+		}
+	}
+	return replay.Phase{}, false
 }
 
 func (m *model) drawPhase(c canvas, row []cell, p *replay.Phase) {
@@ -272,7 +305,10 @@ func (m *model) drawPhase(c canvas, row []cell, p *replay.Phase) {
 		return
 	}
 	short := strconv.FormatUint(p.Phase, 10)
-	long := "#" + short + " " + strconv.FormatUint(p.Arrivals, 10) + "/" + strconv.FormatUint(p.Expected, 10)
+	long := "#" + short
+	if p.Expected > 0 {
+		long += " " + strconv.FormatUint(p.Arrivals, 10) + "/" + strconv.FormatUint(p.Expected, 10)
+	}
 	for _, label := range []string{long, short} {
 		if x1-x0 > len(label) {
 			c.text(x0, 0, s|modFocus, label)
