@@ -1,7 +1,6 @@
 package sanitizer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,12 +26,66 @@ type Module struct {
 	// Sites are by number, from Options.Base on without gaps; Entries are the
 	// kernels.
 	probe.Module
-	// Table is what the library needs to find them; see AppendTable.
+	// Table is what the library needs to find them; see table.go.
 	Table []byte
-	// Observes are the families of which all is seen.
-	Observes []string
 	// Note is why less is seen than could be; one line, or empty.
 	Note string
+
+	views map[string]view
+	rest  view // of functions that are not in views
+}
+
+// view is the families of which all is seen in a function, and in what it calls.
+type view map[trace.Family]bool
+
+func (m *Module) view(function string) view {
+	if v, ok := m.views[function]; ok {
+		return v
+	}
+	return m.rest
+}
+
+// Observes lists the families of which all is seen in a kernel: the Observes
+// of its launches.
+func (m *Module) Observes(kernel string) []string {
+	var words []string
+	for _, f := range families {
+		if m.view(kernel)[f] {
+			words = append(words, string(f))
+		}
+	}
+	return words
+}
+
+var families = [...]trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar, trace.FamilyCluster, trace.FamilySyncwarp}
+
+// newView is what is seen where there is, or is not, a bar.arrive.
+func newView(arrives bool, major int) view {
+	v := make(view)
+	for _, f := range families {
+		v[f] = !(f == trace.FamilyBar && arrives) && !(f == trace.FamilyMbar && major != 9)
+	}
+	return v
+}
+
+// look finds what is seen of the module's functions. A function that calls
+// others has whatever is anywhere in the module.
+func (m *Module) look(listing map[string][]cubin.Instruction, major int) {
+	arrives := make(map[string]bool)
+	for name, is := range listing {
+		arrives[name] = slices.ContainsFunc(is, func(i cubin.Instruction) bool { return i.Op == cubin.OpBarArrive })
+	}
+	some := listing == nil
+	for _, yes := range arrives {
+		some = some || yes
+	}
+	m.rest = newView(some, major)
+	m.views = make(map[string]view)
+	for name, is := range listing {
+		if !slices.ContainsFunc(is, func(i cubin.Instruction) bool { return i.Op == cubin.OpCall }) {
+			m.views[name] = newView(arrives[name], major)
+		}
+	}
 }
 
 // maxPlaces bounds the instructions of a module that have sites.
@@ -45,62 +98,31 @@ func Read(ctx context.Context, image []byte, o Options) (*Module, error) {
 	if f == nil {
 		return nil, err
 	}
-	m := &maker{next: max(o.Base, probe.FirstSite), out: new(Module), sees: make(map[trace.Family]bool)}
+	out := new(Module)
 	if err != nil {
-		// Without lines, then.
-		m.out.Note = err.Error()
+		out.Note = "events have no lines: " + err.Error()
 	}
 	var listing map[string][]cubin.Instruction
 	if o.Nvdisasm == "" {
-		m.out.Note = "there is no nvdisasm: events have no lines, and named barriers are not observed"
+		out.Note = "there is no nvdisasm: events have no lines, and named barriers are not observed"
 	} else if listing, err = cubin.Disassemble(ctx, o.Nvdisasm, o.TempDir, image); err != nil {
-		m.out.Note = fmt.Sprintf("events have no lines, and named barriers are not observed: %v", err)
+		out.Note = fmt.Sprintf("events have no lines, and named barriers are not observed: %v", err)
 	}
-	m.families(listing, o.Major)
-	if err := m.places(f, listing); err != nil {
-		return nil, err
-	}
-	m.out.Next = m.next
-	return m.out, nil
+	return out, out.make(f, listing, o)
 }
 
-// maker makes a Module.
-type maker struct {
-	out  *Module
-	next uint32
-	sees map[trace.Family]bool
-}
-
-// families says what is observed; see the package comment.
-func (m *maker) families(listing map[string][]cubin.Instruction, major int) {
-	arrives := listing == nil
-	for _, is := range listing {
-		for _, i := range is {
-			arrives = arrives || i.Op == cubin.OpBarArrive
-		}
-	}
-	for _, f := range []trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar, trace.FamilyCluster, trace.FamilySyncwarp} {
-		switch {
-		case f == trace.FamilyBar && arrives:
-		case f == trace.FamilyMbar && major != 9:
-		default:
-			m.sees[f] = true
-			m.out.Observes = append(m.out.Observes, string(f))
-		}
-	}
-}
-
-// places gives every barrier instruction its sites, and the begin and end of
-// every kernel.
-func (m *maker) places(f *cubin.File, listing map[string][]cubin.Instruction) error {
-	generic := m.next
-	m.sites(place{})
+// make fills the module in.
+func (m *Module) make(f *cubin.File, listing map[string][]cubin.Instruction, o Options) error {
+	m.look(listing, o.Major)
+	m.Next = max(o.Base, probe.FirstSite)
+	generic := m.Next
+	m.sites(place{sees: m.rest})
 	var t []tableFunction
 	total := 0
 	for i := range f.Functions {
 		fn := &f.Functions[i]
 		if fn.Kernel {
-			m.out.Entries = append(m.out.Entries, probe.Entry{Name: fn.Name, Probed: true})
+			m.Entries = append(m.Entries, probe.Entry{Name: fn.Name, Probed: true})
 		}
 		is := listing[fn.Name]
 		if len(is) == 0 && !fn.Kernel {
@@ -109,21 +131,22 @@ func (m *maker) places(f *cubin.File, listing map[string][]cubin.Instruction) er
 		at := tableFunction{name: fn.Name}
 		add := func(pc uint64, text string) {
 			row, _ := fn.Position(pc)
-			at.places = append(at.places, tablePlace{pc, m.next})
-			m.sites(place{function: fn.Name, text: text, row: row, known: true, pc: pc})
+			at.places = append(at.places, tablePlace{pc, m.Next})
+			m.sites(place{function: fn.Name, text: text, row: row, known: true, pc: pc, sees: m.view(fn.Name)})
 		}
 		if fn.Kernel && (len(is) == 0 || is[0].PC != 0) {
-			add(0, "")
+			add(0, "") // the begin
 		}
 		for _, i := range is {
-			add(i.PC, i.Text)
+			if i.Op != cubin.OpCall {
+				add(i.PC, i.Text)
+			}
 		}
 		if total += len(at.places); total > maxPlaces {
 			return fmt.Errorf("the module has more than %d barrier instructions", maxPlaces)
 		}
-		slices.SortFunc(at.places, func(a, b tablePlace) int { return cmp.Compare(a.pc, b.pc) })
 		t = append(t, at)
 	}
-	m.out.Table = appendTable(nil, generic, t)
+	m.Table = appendTable(nil, generic, t)
 	return nil
 }

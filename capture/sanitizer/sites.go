@@ -33,7 +33,7 @@ var variants = [...]variant{
 	{kind: trace.KindMbarCopy, takes: mbarrier | probe.TakesBytes, has: fields(trace.FieldAddr, trace.FieldBytes)},
 	{kind: trace.KindMbarCopy, takes: mbarrier | probe.TakesBytes | probe.TakesCTAMask, has: fields(trace.FieldAddr, trace.FieldBytes, trace.FieldCTAMask)},
 	{kind: trace.KindMbarCpAsyncArrive, takes: mbarrier, has: fields(trace.FieldAddr)},
-	{kind: trace.KindMark, text: "mbar.init, of a count that could not be read"},
+	{kind: trace.KindMark, takes: probe.TakesCount, text: "mbar.init, of a count that could not be read"},
 }
 
 // variantArrive is the variant that depends on the instruction.
@@ -71,21 +71,22 @@ type place struct {
 	row      cubin.Row
 	known    bool // the function and the pc are
 	pc       uint64
+	sees     view
 }
 
 // sites are those of a place.
-func (m *maker) sites(p place) {
+func (m *Module) sites(p place) {
 	for i := range sitesOfPlace {
-		s := probe.Site{Number: m.next, Slots: 1, Function: p.function, Op: trace.Op{Kind: trace.KindMark, Text: "unknown", Has: fields(trace.FieldText)}}
+		s := probe.Site{Number: m.Next, Slots: 1, Function: p.function, Op: trace.Op{Kind: trace.KindMark, Text: "unknown", Has: fields(trace.FieldText)}}
 		if i < len(variants) {
 			m.site(&s, i, p)
 		}
-		m.out.Sites = append(m.out.Sites, s)
-		m.next++
+		m.Sites = append(m.Sites, s)
+		m.Next++
 	}
 }
 
-func (m *maker) site(s *probe.Site, i int, p place) {
+func (m *Module) site(s *probe.Site, i int, p place) {
 	v := variants[i]
 	s.Slots = v.slots()
 	s.Takes = v.takes
@@ -93,7 +94,7 @@ func (m *maker) site(s *probe.Site, i int, p place) {
 	if i == variantArrive {
 		s.Op.Kind, s.Op.Has, s.Takes = arrival(p.text, v)
 	}
-	if v.kind == trace.KindMark || !m.sees[v.kind.Spec().Family] && v.kind.Spec().Family != trace.FamilyOther {
+	if v.kind == trace.KindMark || !p.sees[v.kind.Spec().Family] && v.kind.Spec().Family != trace.FamilyOther {
 		text := v.text
 		if text == "" {
 			text = v.kind.Spec().Name

@@ -26,17 +26,18 @@ const (
 	OpClusterArrive               // UCGABAR_ARV
 	OpClusterWait                 // UCGABAR_WAIT
 	OpBulkCopy                    // UBLKCP, UTMALDG, ...: copies that an mbarrier counts
+	OpCall                        // CALL: another function is entered
 )
 
 func (o Op) String() string {
-	names := [...]string{"", "bar.sync", "bar.arrive", "bar.red", "mbarrier", "mbarrier wait", "bar.warp.sync", "cluster arrive", "cluster wait", "bulk copy"}
+	names := [...]string{"", "bar.sync", "bar.arrive", "bar.red", "mbarrier", "mbarrier wait", "bar.warp.sync", "cluster arrive", "cluster wait", "bulk copy", "call"}
 	if int(o) < len(names) {
 		return names[o]
 	}
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Instruction is one that has to do with barriers.
+// Instruction is one that has to do with barriers, or calls what may.
 type Instruction struct {
 	PC uint64 // offset in the function
 	Op Op
@@ -169,6 +170,8 @@ func parseInstruction(code string) (Instruction, bool) {
 		i.Op = OpClusterWait
 	case "UBLKCP", "UTMALDG", "UBLKRED":
 		i.Op = OpBulkCopy
+	case "CALL":
+		i.Op = OpCall
 	}
 	return i, i.Op != 0
 }

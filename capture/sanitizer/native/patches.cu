@@ -4,8 +4,8 @@
 // A call happens before the instruction, or after it where the name says so
 // (release, attempt, wait). The lowest of the lanes that came together with the
 // same operands writes one record for all of them, in its own chunk of the
-// ring. Nothing here waits for other lanes, but for those that active mask says
-// are here.
+// ring. Nothing here waits for lanes that did not come together; those that did
+// leave together, since the instruction may need all of them.
 
 #include <sanitizer_patching.h>
 
@@ -16,7 +16,6 @@ using namespace btrace;
 namespace {
 
 constexpr uint64_t valid = 1ull << 63;
-constexpr SanitizerPatchResult go = SANITIZER_PATCH_SUCCESS;
 
 __device__ __forceinline__ uint64_t clock64_() {
     uint64_t t;
@@ -71,9 +70,10 @@ struct Here {
     Lane *lane;  // of the calling lane
     uint32_t site;
     uint64_t clock;
-    bool off;  // nothing is to be recorded
+    uint32_t together;  // the lanes that came
+    bool off;           // nothing is to be recorded
 
-    __device__ __forceinline__ Here(void *userdata, uint64_t pc) : launch(static_cast<Launch *>(userdata)), off(userdata == nullptr) {
+    __device__ __forceinline__ Here(void *userdata, uint64_t pc) : launch(static_cast<Launch *>(userdata)), together(__activemask()), off(userdata == nullptr) {
         if (off) return;
         clock = clock64_();
         context = launch->context;
@@ -96,6 +96,11 @@ struct Here {
         return *entry(ticket) - (lap << entryBits);
     }
     __device__ __forceinline__ static bool isChunk(uint32_t x) { return x - 1 < (1u << entryBits) - 1; }
+
+    __device__ __forceinline__ SanitizerPatchResult leave() const {
+        __syncwarp(together);
+        return SANITIZER_PATCH_SUCCESS;
+    }
 
     // take gets a chunk, or 0 where records are dropped.
     __device__ __noinline__ uint64_t take() {
@@ -201,13 +206,14 @@ struct Here {
     __device__ __noinline__ void settleLanes(uint32_t flags) {
         if (flags & laneInit) {
             // The count stands in the mbarrier: how, is not documented. On sm_90 a new one has the count, negated, in 20
-            // bits from bit 1 and again from bit 43 on. One that does not look like that is recorded without a count.
+            // bits from bit 1 and again from bit 43 on. The fence is for the unit that keeps mbarriers: what loads see
+            // of them is older without it. One that does not look like that is recorded without a count.
             uint64_t state;
-            asm volatile("ld.volatile.shared.b64 %0, [%1];" : "=l"(state) : "r"(lane->initAddr & 0xffffff) : "memory");
+            asm volatile("fence.proxy.async;\n\tld.volatile.shared.b64 %0, [%1];" : "=l"(state) : "r"(lane->initAddr) : "memory");
             uint32_t count = (0x100000 - (state >> 1 & 0xfffff)) & 0xfffff;
             uint32_t s = site;
             site = lane->initSite;
-            record(count != 0 ? vInit : vInitUnknown, lane->initAddr, 0, static_cast<uint64_t>(count) << 1);
+            record(count != 0 ? vInit : vInitUnknown, lane->initAddr, state & ~valid, static_cast<uint64_t>(count) << 1);
             site = s;
         }
         if (flags & laneAsked) {
@@ -233,7 +239,7 @@ extern "C" {
 
 __device__ __noinline__ SanitizerPatchResult btrace_enter(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.fresh(true);
     if (linearCTA() == 0 && threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
         volatile Progress *p = h.launch->progress;
@@ -241,12 +247,12 @@ __device__ __noinline__ SanitizerPatchResult btrace_enter(void *userdata, uint64
         p->grid = gridid();
     }
     h.record(vEnter, 0);
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_exit(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vExit, 0);
     uint32_t lanes;
@@ -268,72 +274,72 @@ __device__ __noinline__ SanitizerPatchResult btrace_exit(void *userdata, uint64_
             p->done = 1;
         }
     }
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_bar(void *userdata, uint64_t pc, uint32_t bar, uint32_t count, uint32_t) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vBar, (count & 0xffff) << 15 | (bar & 0x7fff));
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_bar_release(void *userdata, uint64_t pc, uint32_t bar, uint32_t, uint32_t) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vBarDone, bar & 0x7fff);
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_syncwarp(void *userdata, uint64_t pc, uint32_t mask) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vSyncwarp, 0, mask, 0);
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_syncwarp_release(void *userdata, uint64_t pc, uint32_t mask) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vSyncwarpDone, 0, mask, 0);
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_cluster_arrive(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vClusterArrive, 0);
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_cluster_wait(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vClusterWait, 0);
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_cluster_done(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vClusterDone, 0);
-    return go;
+    return h.leave();
 }
 
 __device__ __forceinline__ uint32_t address(void *barrier) { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(barrier)) & 0x7fffffff; }
 
 // The mbarrier operations but waits: what they are is told by kind.
 __device__ __noinline__ SanitizerPatchResult btrace_mbarrier(void *userdata, uint64_t pc, void *barrier, uint32_t kind, uint32_t data) {
-    if (kind == SANITIZER_CUDA_BARRIER_WAIT) return go;
+    if (kind == SANITIZER_CUDA_BARRIER_WAIT) return SANITIZER_PATCH_SUCCESS;
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     uint32_t addr = address(barrier);
     switch (kind) {
@@ -360,16 +366,16 @@ __device__ __noinline__ SanitizerPatchResult btrace_mbarrier(void *userdata, uin
         h.record(vInval, addr);
         break;
     }
-    return go;
+    return h.leave();
 }
 
 // One answer to a test_wait or try_wait. A lane that is told no again and again
 // is recorded once, as one that began to wait.
 __device__ __noinline__ SanitizerPatchResult btrace_mbarrier_attempt(void *userdata, uint64_t pc, void *barrier, uint32_t kind, uint32_t data,
                                                                      uint32_t result) {
-    if (kind != SANITIZER_CUDA_BARRIER_WAIT) return go;
+    if (kind != SANITIZER_CUDA_BARRIER_WAIT) return SANITIZER_PATCH_SUCCESS;
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     uint32_t what = (address(barrier) & ~1u) | (data & 1);
     h.fresh(false);
     Lane *l = h.lane;
@@ -379,48 +385,48 @@ __device__ __noinline__ SanitizerPatchResult btrace_mbarrier_attempt(void *userd
         flags = 0;
     }
     if (!result) {
-        if (flags & laneWaits) return go;
+        if (flags & laneWaits) return h.leave();
         if (flags & laneAsked) {
             h.record(vWait, what);
             l->flags = laneWaits;
-            return go;
+            return h.leave();
         }
         l->waitAddr = what;
         l->waitSite = h.site;
         l->waitClock = h.clock;
         l->flags = laneAsked;
-        return go;
+        return h.leave();
     }
     l->flags = 0;
     uint32_t lanes;
     bool leads = h.leads(static_cast<uint64_t>(flags) << 32 | what, &lanes);
-    if (!leads || !h.room()) return go;
+    if (!leads || !h.room()) return h.leave();
     if (flags & laneWaits) {
         h.put(h.site + vDone, what, lanes);
     } else {
         h.put(h.site + vPassed, what, lanes);
         h.more(0, (flags & laneAsked ? l->waitClock : h.clock) << 1);
     }
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_copy(void *userdata, uint64_t pc, uint64_t, uint32_t, uint32_t barrier, uint32_t data, uint32_t multicast) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     uint64_t bytes = 16ull * (data & 0xffff);
     if (multicast)
         h.record(vCopyMulticast, barrier & 0x7fffffff, data >> 16, bytes << 1);
     else
         h.record(vCopy, barrier & 0x7fffffff, 0, bytes << 1);
-    return go;
+    return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_cp_async_arrive(void *userdata, uint64_t pc, uint32_t barrier) {
     Here h(userdata, pc);
-    if (h.off) return go;
+    if (h.off) return SANITIZER_PATCH_SUCCESS;
     h.settle();
     h.record(vCpAsyncArrive, barrier & 0x7fffffff);
-    return go;
+    return h.leave();
 }
 }

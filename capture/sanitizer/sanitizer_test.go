@@ -1,0 +1,310 @@
+package sanitizer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"btrace/capture/cupti/ring"
+	"btrace/capture/ptx/probe"
+	"btrace/trace"
+)
+
+const cubins = "../cupti/cubin/testdata/"
+
+// disassembler is a program that prints a listing, in place of nvdisasm. In
+// the listing some things may be replaced first.
+func disassembler(t *testing.T, listing string, replace ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(cubins + listing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listing = filepath.Join(t.TempDir(), "listing")
+	if err := os.WriteFile(listing, []byte(strings.NewReplacer(replace...).Replace(string(b))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "nvdisasm")
+	script := fmt.Sprintf("#!/bin/sh\ntest \"$1\" = -c && test -s \"$2\" && cat '%s'\n", listing)
+	if err := os.WriteFile(name, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func read(t *testing.T, cubin string, o Options) *Module {
+	t.Helper()
+	image, err := os.ReadFile(cubins + cubin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.TempDir = t.TempDir()
+	m, err := Read(t.Context(), image, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(o.TempDir); len(left) > 0 {
+		t.Errorf("%s was left behind", left[0].Name())
+	}
+	for i, s := range m.Sites {
+		if s.Number != m.Sites[0].Number+uint32(i) || s.Slots < 1 || s.Slots > ring.MaxRecordSlots {
+			t.Fatalf("site %d has number %d and %d slots", i, s.Number, s.Slots)
+		}
+	}
+	if m.Next != m.Sites[0].Number+uint32(len(m.Sites)) {
+		t.Errorf("the next module begins at %d, want %d", m.Next, m.Sites[0].Number+uint32(len(m.Sites)))
+	}
+	return m
+}
+
+// places reads a table as the library does.
+func places(t *testing.T, table []byte) (generic uint32, sites map[string]uint32) {
+	t.Helper()
+	le := binary.LittleEndian
+	u32 := func() uint32 {
+		n := le.Uint32(table)
+		table = table[4:]
+		return n
+	}
+	generic = u32()
+	sites = make(map[string]uint32)
+	for range u32() {
+		n := u32()
+		name := string(table[:n])
+		table = table[n:]
+		for range u32() {
+			pc := le.Uint64(table)
+			table = table[8:]
+			sites[fmt.Sprintf("%s+%#x", name, pc)] = u32()
+		}
+	}
+	if len(table) > 0 {
+		t.Errorf("%d bytes too many in the table", len(table))
+	}
+	return generic, sites
+}
+
+// event is what a record of a variant at a place says.
+func event(t *testing.T, m *Module, site uint32, operand uint32, values ...uint64) string {
+	t.Helper()
+	s := m.Site(site)
+	if s == nil {
+		t.Fatalf("no site %d", site)
+	}
+	r := probe.Record{Site: site, Clock: 1000, Operand: operand, Lanes: 0xff}
+	copy(r.Values[:], values)
+	if len(values) > 2*(s.Slots-1) {
+		t.Fatalf("%d values for a record of %d slots", len(values), s.Slots)
+	}
+	var got []string
+	for _, e := range s.Append(nil, &r, &probe.Place{CTA: 5, Grid: trace.Dim{8, 1, 1}, Cluster: trace.Dim{4, 1, 1}}) {
+		w := []string{e.Kind.Spec().Name}
+		for _, f := range []struct {
+			f trace.Field
+			s string
+		}{
+			{trace.FieldBar, fmt.Sprintf("bar=%d", e.Bar)}, {trace.FieldAddr, fmt.Sprintf("addr=%#x", e.Addr)},
+			{trace.FieldCount, fmt.Sprintf("count=%d", e.Count)}, {trace.FieldBytes, fmt.Sprintf("bytes=%d", e.Bytes)},
+			{trace.FieldParity, fmt.Sprintf("parity=%d", e.Parity)}, {trace.FieldResult, fmt.Sprintf("result=%d", e.Result)},
+			{trace.FieldMask, fmt.Sprintf("mask=%#x", e.Mask)}, {trace.FieldCTAMask, fmt.Sprintf("ctas=%#x", e.CTAMask)},
+			{trace.FieldOwnerCTA, fmt.Sprintf("of=%d", e.Owner)}, {trace.FieldText, e.Text},
+			{trace.FieldLine, fmt.Sprintf("%s:%d", filepath.Base(e.File), e.Line)},
+		} {
+			if e.Has.Has(f.f) {
+				w = append(w, f.s)
+			}
+		}
+		if e.Clk != 1000 {
+			w = append(w, fmt.Sprintf("clk=%d", e.Clk))
+		}
+		got = append(got, strings.Join(w, " "))
+	}
+	return strings.Join(got, "; ")
+}
+
+func TestRecords(t *testing.T) {
+	m := read(t, "lineinfo.cubin", Options{Base: 100, Nvdisasm: disassembler(t, "lineinfo.sass"), Major: 9})
+	if m.Note != "" {
+		t.Errorf("a note: %s", m.Note)
+	}
+	generic, at := places(t, m.Table)
+	if generic != 100 {
+		t.Errorf("the sites begin at %d, want 100", generic)
+	}
+	for _, c := range []struct {
+		place   string
+		variant uint32
+		operand uint32
+		values  []uint64
+		want    string
+	}{
+		{"relay+0x0", 0, 0, nil, "enter handoff.cu:15"},
+		{"", 1, 0, nil, "exit"},
+		{"relay+0xd0", 2, 64<<15 | 1, nil, "bar.sync bar=1 count=64 handoff.cu:17"},
+		{"relay+0xd0", 3, 1, nil, "bar.done bar=1 handoff.cu:17"},
+		{"relay+0xf0", 2, 0, nil, "bar.sync bar=0 count=0 handoff.cu:18"},
+		// Its partner arrives by bar.arrive, which nobody sees.
+		{"handoff+0x190", 2, 64<<15 | 1, nil, "mark bar.sync: BAR.SYNC.DEFER_BLOCKING 0x1, 0x40 handoff.cu:37"},
+		{"handoff+0x310", 2, 0, nil, "mark bar.sync: BAR.RED.POPC.DEFER_BLOCKING 0x0, P0 handoff.cu:47"},
+		{"handoff+0x100", 4, 0x400, []uint64{0, 32 << 1}, "mbar.init addr=0x400 count=32 handoff.cu:27"},
+		{"handoff+0x100", 22, 0x400, []uint64{0, 0}, "mark mbar.init, of a count that could not be read handoff.cu:27"},
+		{"handoff+0x270", 5, 0x400, []uint64{0, 2 << 1}, "mbar.arrive addr=0x400 count=2 handoff.cu:34"},
+		{"handoff+0x270", 5, 3<<24 | 0x400, []uint64{0, 1 << 1}, "mbar.arrive addr=0x400 count=1 of=7 handoff.cu:34"},
+		{"handoff+0x1e0", 10, 0x401, nil, "mbar.wait addr=0x400 parity=1 handoff.cu:42"},
+		{"handoff+0x1e0", 11, 0x400, nil, "mbar.done addr=0x400 parity=0 handoff.cu:42"},
+		{"handoff+0x1e0", 12, 0x400, []uint64{0, 900 << 1}, "mbar.wait addr=0x400 parity=0 handoff.cu:42 clk=900; mbar.done addr=0x400 parity=0 handoff.cu:42"},
+		{"handoff+0x1e0", 13, 0x400, nil, "mbar.test addr=0x400 parity=0 result=0 handoff.cu:42"},
+		{"handoff+0x2e0", 14, 0, []uint64{0xffff, 0}, "syncwarp mask=0xffff handoff.cu:46"},
+		{"", 16, 0, nil, "cluster.arrive"},
+		{"", 19, 0x400, []uint64{0, 1024 << 1}, "mbar.copy addr=0x400 bytes=1024"},
+		{"", 20, 0x400, []uint64{6, 512 << 1}, "mbar.copy addr=0x400 bytes=512 ctas=0x6"},
+		{"", 21, 0x400, nil, "mbar.cp_async_arrive addr=0x400"},
+	} {
+		site, ok := at[c.place]
+		if c.place == "" {
+			site, ok = generic, true
+		}
+		if !ok {
+			t.Errorf("%s is not in the table", c.place)
+			continue
+		}
+		if got := event(t, m, site+c.variant, c.operand, c.values...); got != c.want {
+			t.Errorf("%s, variant %d: %s\nwant %s", c.place, c.variant, got, c.want)
+		}
+	}
+}
+
+func TestObserves(t *testing.T) {
+	const all = "enter exit bar mbar cluster syncwarp"
+	for _, c := range []struct {
+		cubin, listing string
+		major          int
+		kernel, want   string
+		note           string
+	}{
+		{"lineinfo.cubin", "lineinfo.sass", 9, "relay", all, ""},
+		{"lineinfo.cubin", "lineinfo.sass", 9, "handoff", strings.Replace(all, "bar ", "", 1), ""},
+		{"lineinfo.cubin", "lineinfo.sass", 8, "relay", strings.Replace(all, " mbar", "", 1), ""},
+		{"debug.cubin", "debug.sass", 9, "relay", all, ""},
+		{"debug.cubin", "debug.sass", 9, "nowhere", strings.Replace(all, "bar ", "", 1), ""},
+		{"plain.cubin", "", 9, "relay", strings.Replace(all, "bar ", "", 1),
+			"there is no nvdisasm: events have no lines, and named barriers are not observed"},
+	} {
+		o := Options{Major: c.major}
+		if c.listing != "" {
+			o.Nvdisasm = disassembler(t, c.listing)
+		}
+		m := read(t, c.cubin, o)
+		if got := strings.Join(m.Observes(c.kernel), " "); got != c.want || m.Note != c.note {
+			t.Errorf("%s of %s: observes %s, note %q\nwant %s, %q", c.kernel, c.cubin, got, m.Note, c.want, c.note)
+		}
+	}
+}
+
+// A kernel that calls functions does what any of them does.
+func TestCallsAreObserved(t *testing.T) {
+	call := []string{"BAR.SYNC.DEFER_BLOCKING 0x2, 0x40", "CALL.REL.NOINC `(handoff)"}
+	for _, c := range []struct {
+		replace []string
+		bar     bool
+	}{
+		{nil, true},
+		{call, false},
+		{append(call, "BAR.ARV", "BAR.SYNC"), true},
+	} {
+		m := read(t, "lineinfo.cubin", Options{Nvdisasm: disassembler(t, "lineinfo.sass", c.replace...), Major: 9})
+		if got := slices.Contains(m.Observes("relay"), "bar"); got != c.bar {
+			t.Errorf("with %q: named barriers observed: %t, want %t", c.replace, got, c.bar)
+		}
+	}
+}
+
+// A disassembler that fails costs lines, not the recording.
+func TestNoDisassembler(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "nvdisasm")
+	if err := os.WriteFile(bad, []byte("#!/bin/sh\necho nvdisasm fatal: no such arch >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := read(t, "lineinfo.cubin", Options{Nvdisasm: bad, Major: 9})
+	if !strings.Contains(m.Note, "nvdisasm fatal: no such arch") {
+		t.Errorf("note %q", m.Note)
+	}
+	if len(m.Entries) != 2 {
+		t.Errorf("%d kernels, want 2", len(m.Entries))
+	}
+	_, at := places(t, m.Table)
+	if got := event(t, m, at["relay+0x0"], 0); got != "enter handoff.cu:15" {
+		t.Errorf("the begin of relay: %s", got)
+	}
+	if _, err := Read(t.Context(), []byte("no cubin"), Options{}); err == nil {
+		t.Error("what is no cubin has sites")
+	}
+}
+
+// Whether an arrival announces bytes stands in the instruction.
+func TestArrivals(t *testing.T) {
+	for text, want := range map[string]trace.Kind{
+		"SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R7+URZ], RZ":        trace.KindMbarArrive,
+		"SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R7+URZ], RZ":    trace.KindMbarArrive,
+		"@P0 SYNCS.ARRIVE.TRANS64.ART0 R2, [R7+URZ], R3":    trace.KindMbarArrive,
+		"SYNCS.ARRIVE.TRANS64 RZ, [UR6], R2":                trace.KindMbarArrive,
+		"@!P0 SYNCS.ARRIVE.TRANS64.A1TR RZ, [UR6+0x10], R2": trace.KindMbarArriveExpectTx,
+		"SYNCS.ARRIVE.TRANS64.RED.A0TR RZ, [R7+URZ], R6":    trace.KindMbarExpectTx,
+		"SYNCS.ARRIVE.TRANS64.A0TX RZ, [R7+URZ], R6":        trace.KindMbarExpectTx,
+		"": trace.KindMbarArrive,
+		"SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R7+URZ], R0":    trace.KindMbarArrive,
+		"SYNCS.ARRIVE.TRANS64.OPTOUT.A1T0 RZ, [R7+URZ], UR4": trace.KindMbarArrive,
+	} {
+		if got, _, _ := arrival(text, variants[variantArrive]); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// The native part has numbers of its own: they are the same.
+func TestNativeNumbers(t *testing.T) {
+	b, err := Sources.ReadFile("native/shared.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	number := func(name string) uint64 {
+		m := regexp.MustCompile(name + ` = (\w+)[;,]`).FindStringSubmatch(text)
+		if m == nil {
+			t.Fatalf("no %s in shared.h", name)
+		}
+		n, err := strconv.ParseUint(m[1], 0, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for name, want := range map[string]uint64{
+		"ringMagic": ring.Magic, "ringVersion": ring.Version, "chunkBytes": ring.ChunkBytes,
+		"slotBytes": ring.ChunkBytes / ring.ChunkSlots, "recordSlots": ring.MaxRecordSlots,
+		"ringDrop": ring.FlagDrop, "siteClose": ring.SiteClose, "siteGap": ring.SiteGap, "variants": sitesOfPlace,
+	} {
+		if got := number(name); got != want {
+			t.Errorf("%s is %#x in shared.h, want %#x", name, got, want)
+		}
+	}
+	_, enum, _ := strings.Cut(text, "enum Variant : uint32_t {")
+	enum, _, _ = strings.Cut(enum, "variants =")
+	var names []string
+	for line := range strings.Lines(enum) {
+		if name, _, ok := strings.Cut(strings.TrimSpace(line), ","); ok {
+			names = append(names, name)
+		}
+	}
+	want := "vEnter vExit vBar vBarDone vInit vArrive vArriveDrop vArriveNoComplete vArriveDropNoComplete vInval vWait vDone vPassed vTest " +
+		"vSyncwarp vSyncwarpDone vClusterArrive vClusterWait vClusterDone vCopy vCopyMulticast vCpAsyncArrive vInitUnknown"
+	if got := strings.Join(names, " "); got != want || len(names) != len(variants) || len(variants) > sitesOfPlace {
+		t.Errorf("variants in shared.h: %s\nwant %s", got, want)
+	}
+}
