@@ -17,12 +17,13 @@
 //     ...
 //     btrace::completion_end(bar);
 //   };
-//
-//   btrace::group_arrive("grid", phase, gridDim.x * blockDim.x);
-//   ... add to a counter in global memory ...
-//   btrace::group_wait("grid", phase);
-//   ... until the counter says so ...
-//   btrace::group_done("grid", phase);
+//   btrace::barrier_init(bar, threads);
+//   ...
+//   btrace::barrier_arrive(bar, phase);
+//   auto token = bar->arrive();
+//   btrace::barrier_wait(bar, phase);
+//   bar->wait(std::move(token));
+//   btrace::barrier_done(bar, phase);
 #pragma once
 
 namespace btrace {
@@ -54,6 +55,25 @@ __device__ __forceinline__ unsigned long long address(const void *p) {
 
 }  // namespace detail
 
+// barrier_init says that a barrier that is no mbarrier is initialised: the
+// threads that are to arrive in each phase. Say nothing of a cuda::barrier of
+// block scope without a completion function: that is an mbarrier, and seen.
+__device__ __forceinline__ void barrier_init(const void *barrier, unsigned threads) {
+  detail::tell<7>(detail::address(barrier), threads, 0);
+}
+// barrier_arrive says that this thread arrives on it, in the given phase (0, 1,
+// 2, …); barrier_wait that it begins to wait for the end of that phase,
+// barrier_done that it waits no more.
+__device__ __forceinline__ void barrier_arrive(const void *barrier, unsigned long long phase) {
+  detail::tell<8>(detail::address(barrier), phase, 0);
+}
+__device__ __forceinline__ void barrier_wait(const void *barrier, unsigned long long phase) {
+  detail::tell<9>(detail::address(barrier), phase, 0);
+}
+__device__ __forceinline__ void barrier_done(const void *barrier, unsigned long long phase) {
+  detail::tell<10>(detail::address(barrier), phase, 0);
+}
+
 // completion_begin and completion_end stand around the body of a completion
 // function of the barrier at this address.
 __device__ __forceinline__ void completion_begin(const void *barrier) {
@@ -64,8 +84,8 @@ __device__ __forceinline__ void completion_end(const void *barrier) {
 }
 
 // group_arrive says that this thread arrives on the barrier of a group, for the
-// given phase (0, 1, 2, …). threads is how many threads the group has, 0 if that
-// is not known.
+// given phase (0, 1, 2, …). threads is how many threads of this CTA the group has;
+// 0 if that is not known, or if it reaches beyond the CTA.
 __device__ __forceinline__ void group_arrive(const char *group, unsigned long long phase, unsigned threads = 0) {
   detail::tell<3>(detail::address(group), phase, threads);
 }

@@ -161,18 +161,19 @@ __global__ void prefix_sum(int rounds, int *out) {
   auto *bar = reinterpret_cast<completing *>(raw);
   if (threadIdx.x == 0) {
     total = 0;
+    btrace::barrier_init(raw, blockDim.x);
     new (bar) completing(static_cast<ptrdiff_t>(blockDim.x), complete);
   }
   __syncthreads();
   int last = 0;
   for (int i = 0; i < rounds; i++) {
     tile[threadIdx.x] = i + static_cast<int>(threadIdx.x);
-    btrace::group_arrive("tile", i, blockDim.x);
+    btrace::barrier_arrive(raw, i);
     auto token = bar->arrive();
     work(threadIdx.x / 32 + 7 * i);
-    btrace::group_wait("tile", i);
+    btrace::barrier_wait(raw, i);
     bar->wait(std::move(token));
-    btrace::group_done("tile", i);
+    btrace::barrier_done(raw, i);
     last = tile[threadIdx.x];
     __syncthreads();
   }
@@ -268,7 +269,7 @@ __global__ void grid_barrier(int rounds, int *out) {
   for (int i = 0; i < rounds; i++) {
     __syncthreads();
     if (threadIdx.x == 0) {
-      btrace::group_arrive("grid", i, gridDim.x);
+      btrace::group_arrive("grid", i);
       __threadfence();
       atomicAdd(&grid_arrivals, 1);
       btrace::group_wait("grid", i);
