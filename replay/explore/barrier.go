@@ -5,17 +5,13 @@ type Barrier struct {
 	Ref any // the caller's name for it
 
 	id     int
-	owner  uint32       // CTA that an mbarrier is in
-	remote []obligation // latest operations from other CTAs
-	life   uint32       // initialisations; 0 for a barrier that needs none
-	phase  uint64       // that is under way
+	owner  uint32 // CTA that an mbarrier is in
+	remote duties // latest operations from other CTAs
+	life   uint32 // initialisations; 0 for a barrier that needs none
+	phase  uint64 // that is under way
 	// current is what the arrivals of the phase under way know, together; last
 	// is that of the phase before, when it ended.
 	current, last knowledge
-	// arrived is, by agent, what the arrivals of the phase under way know to
-	// have happened: without the copies, which the phase waits for only if
-	// their bytes are announced.
-	arrived []uint32
 	// Of a barrier whose phases wait for those who have not exited: who has
 	// arrived in the phase under way, and what those knew who exited, before
 	// it or instead of arriving in it, and after they had.
@@ -23,9 +19,13 @@ type Barrier struct {
 	gone, next knowledge
 	// laps is, for the end of the phase under way and of the one after it, the
 	// waits that have to come before.
-	laps [2][]obligation
+	laps [2]duties
 	// announced is the announcements of bytes in the phase under way.
 	announced []obligation
+	// arrived is, by agent, what the arrivals know to have happened that follow
+	// an announcement: without the copies, which the phase waits for only if
+	// their bytes are announced.
+	arrived []uint32
 	// balance is the bytes that were announced in the phase under way, less
 	// those of the copies issued in it.
 	balance int64
@@ -40,6 +40,30 @@ type obligation struct {
 	agent int
 	step  uint32
 	event Event
+}
+
+// duties is an obligation of each of some agents: its latest operation.
+type duties struct {
+	list []obligation
+	at   []int32 // by agent: its place in the list, counted from 1
+}
+
+// add puts the agent's latest operation in the place of an earlier one.
+func (d *duties) add(a *agent, e *Event) {
+	if a.id < len(d.at) && d.at[a.id] > 0 {
+		x := &d.list[d.at[a.id]-1]
+		x.step, x.event = a.now, *e
+		return
+	}
+	d.list = append(d.list, obligation{a.id, a.now, *e})
+	d.at = raise(d.at, a.id, int32(len(d.list)))
+}
+
+func (d *duties) clear() {
+	for i := range d.list {
+		d.at[d.list[i].agent] = 0
+	}
+	d.list = d.list[:0]
 }
 
 // NewBarrier makes a barrier that lanes may use from the beginning.
@@ -58,20 +82,33 @@ func (o *Order) NewMbarrier(ref any, owner uint32) *Barrier {
 // Init is the initialisation of an mbarrier. If there was one before it has to
 // come after all that was done with that.
 func (o *Order) Init(b *Barrier, e *Event) {
-	o.each(e, func(a *agent) { o.last(b, a, e) })
+	agents := o.by(e).agents
+	for _, a := range agents {
+		if o.acts(a, e) {
+			o.last(b, a, e)
+		}
+	}
 	b.life++
 	b.phase = 0
-	b.arrived = b.arrived[:0]
 	b.current.reset()
 	b.last.reset()
-	b.laps[0], b.laps[1], b.announced = b.laps[0][:0], b.laps[1][:0], b.announced[:0]
+	b.laps[0].clear()
+	b.laps[1].clear()
+	b.arrived, b.announced = b.arrived[:0], b.announced[:0]
 	b.balance, b.unknown = 0, false
 	clear(b.uses)
-	o.all(e, func(a *agent) {
-		a.done = raise(a.done, b.id, markOf(b.life, 0))
-		a.fresh = raise(a.fresh, b.id, b.life)
-		b.use(a)
-	})
+	for _, a := range agents {
+		if a.lanes&e.Lanes != 0 {
+			o.born(b, a)
+			b.use(a)
+		}
+	}
+}
+
+// born makes the latest initialisation known to an agent.
+func (o *Order) born(b *Barrier, a *agent) {
+	a.finds(b.id, markOf(b.life, 0))
+	a.bear(b.id, b.life)
 }
 
 // last reports an operation that has to come after all others on the object,
@@ -85,24 +122,23 @@ func (o *Order) last(b *Barrier, a *agent, e *Event) {
 	}
 }
 
-func (b *Barrier) use(a *agent) { b.uses = raise(b.uses, a.id, a.now()) }
+func (b *Barrier) use(a *agent) { b.uses = raise(b.uses, a.id, a.now) }
 
 // knows is how many phases the agent knows to be complete. A use that is not
 // ordered after the initialisation is reported.
 func (o *Order) knows(b *Barrier, a *agent, e *Event) (complete uint64) {
 	b.use(a)
 	if b.life > 0 && e.CTA != b.owner {
-		b.remote = latest(b.remote, a, e)
+		b.remote.add(a, e)
 	}
 	k := at(a.done, b.id)
 	if k.life() < b.life {
 		o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
 		// From here on as if it knew: it is said once.
-		a.done = raise(a.done, b.id, markOf(b.life, 0))
-		a.fresh = raise(a.fresh, b.id, b.life)
+		o.born(b, a)
 		return 0
 	}
-	if at(a.fresh, b.id) < b.life {
+	if b.life > 0 && a.fresh.at(b.id) < b.life {
 		o.Relaxed = true
 	}
 	return k.complete()
@@ -119,34 +155,43 @@ func (o *Order) inPhase(b *Barrier, a *agent, e *Event) {
 // Arrive is lanes that arrive in the phase under way: it cannot end before.
 // With release, what they know of memory is known to those who wait for it.
 func (o *Order) Arrive(b *Barrier, e *Event, release bool) {
-	o.each(e, func(a *agent) {
+	for _, a := range o.by(e).agents {
+		if !o.acts(a, e) {
+			continue
+		}
 		o.inPhase(b, a, e)
-		b.current.join(&a.knowledge, release)
+		b.current.gather(a, release)
 		if len(b.announced) > 0 { // nobody knows of what comes later
 			b.arrived = joined(b.arrived, a.seen)
 		}
-	})
+	}
 }
 
 // Copy is asynchronous work that lanes begin and that the phase under way
 // waits for, as long as it is accounted for.
 func (o *Order) Copy(b *Barrier, e *Event, release bool) {
-	o.each(e, func(a *agent) {
-		o.inPhase(b, a, e)
-		b.current.join(&a.knowledge, release)
-	})
+	for _, a := range o.by(e).agents {
+		if o.acts(a, e) {
+			o.inPhase(b, a, e)
+			b.current.gather(a, release)
+		}
+	}
 }
 
 // ArriveAll is Arrive on a barrier whose phases wait for all lanes that have
 // not exited.
 func (o *Order) ArriveAll(b *Barrier, e *Event, release bool) {
-	o.Arrive(b, e, release)
-	o.all(e, func(a *agent) {
+	for _, a := range o.by(e).agents {
+		if !o.acts(a, e) {
+			continue
+		}
+		o.inPhase(b, a, e)
+		b.current.gather(a, release)
 		for len(b.here) <= a.id {
 			b.here = append(b.here, false)
 		}
 		b.here[a.id] = true
-	})
+	}
 }
 
 // ArriveWarp is ArriveAll on a barrier at which the lanes of a warp meet: when
@@ -154,67 +199,80 @@ func (o *Order) ArriveAll(b *Barrier, e *Event, release bool) {
 // together.
 func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
 	o.ArriveAll(b, e, release)
-	k := warpKey{e.CTA, e.Warp}
-	if live&^e.Lanes == 0 && b.halves[k] == nil {
-		if w := o.by(e); len(w.agents) > 1 {
-			var all knowledge
-			o.all(e, func(a *agent) { all.join(&a.knowledge, true) })
-			o.all(e, func(a *agent) { a.join(&all, true) })
-		}
+	agents := o.by(e).agents
+	if len(agents) == 1 {
 		return
 	}
-	if b.halves == nil {
-		b.halves = make(map[warpKey]*meeting)
-	}
+	k := warpKey{e.CTA, e.Warp}
 	m := b.halves[k]
 	if m == nil {
 		m = new(meeting)
-		b.halves[k] = m
+		if live&^e.Lanes == 0 {
+			m = &o.whole
+		} else {
+			if b.halves == nil {
+				b.halves = make(map[warpKey]*meeting)
+			}
+			b.halves[k] = m
+		}
 	}
 	m.came |= e.Lanes
-	o.all(e, func(a *agent) { m.join(&a.knowledge, true) })
+	for _, a := range agents {
+		if a.lanes&e.Lanes != 0 {
+			m.gather(a, true)
+		}
+	}
 	if live&^m.came != 0 {
 		return
 	}
-	whole := *e
-	whole.Lanes = m.came
-	o.all(&whole, func(a *agent) { a.join(&m.knowledge, true) })
+	for _, a := range agents {
+		if a.lanes&m.came != 0 {
+			a.learn(&m.knowledge, true)
+		}
+	}
+	m.reset()
+	m.came = 0
 	delete(b.halves, k)
 }
 
-// all calls f for the agents of lanes, without a step.
-func (o *Order) all(e *Event, f func(a *agent)) {
-	for _, a := range o.by(e).agents {
-		if a.lanes&e.Lanes != 0 {
-			f(a)
-		}
-	}
-}
+// maxAnnounced bounds the announcements in a phase that are looked after. More
+// than these are said to be hazards.
+const maxAnnounced = 1 << 16
 
 // Announce is an announcement of bytes: the phase under way must have an
 // arrival to come that follows it.
 func (o *Order) Announce(b *Barrier, e *Event) {
-	o.each(e, func(a *agent) {
-		o.inPhase(b, a, e)
-		b.announced = append(b.announced, obligation{a.id, a.now(), *e})
-	})
+	for _, a := range o.by(e).agents {
+		if o.acts(a, e) {
+			o.inPhase(b, a, e)
+			if len(b.announced) == maxAnnounced {
+				o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: *e})
+				continue
+			}
+			b.announced = append(b.announced, obligation{a.id, a.now, *e})
+		}
+	}
 }
 
 // Inval is lanes that end an mbarrier's life.
 func (o *Order) Inval(b *Barrier, e *Event) {
-	o.each(e, func(a *agent) {
-		o.last(b, a, e)
-		o.knows(b, a, e)
-	})
+	for _, a := range o.by(e).agents {
+		if o.acts(a, e) {
+			o.last(b, a, e)
+			o.knows(b, a, e)
+		}
+	}
 }
 
 // Function is lanes that run the barrier's completion function: all that have
 // arrived come before it, and the end of the phase after it.
 func (o *Order) Function(b *Barrier, e *Event) {
-	o.each(e, func(a *agent) {
-		a.join(&b.current, true)
-		b.current.join(&a.knowledge, true)
-	})
+	for _, a := range o.by(e).agents {
+		if o.acts(a, e) {
+			a.learn(&b.current, true)
+			b.current.gather(a, true)
+		}
+	}
 }
 
 // Bytes books bytes that are announced, or with less than 0 that come, in the
@@ -232,37 +290,41 @@ func (b *Barrier) Unknown() { b.unknown = true }
 // happened to be complete but the first of that parity that they did not know
 // to be; and it only works if the phase after that cannot end before.
 func (o *Order) Wait(b *Barrier, e *Event, parity uint8, acquire bool) {
-	o.each(e, func(a *agent) {
+	for _, a := range o.by(e).agents {
+		if !o.acts(a, e) {
+			continue
+		}
 		n := o.knows(b, a, e)
 		if (n+1)&1 == uint64(parity) { // the phase before has that parity: it passes by that
 			o.due(b, a, e, n)
-			return
+		} else {
+			o.ended(b, a, n, acquire)
+			o.due(b, a, e, n+1)
 		}
-		o.acquire(b, a, e, n, acquire)
-	})
+	}
 }
 
 // WaitPhase is Wait by the token of a phase.
 func (o *Order) WaitPhase(b *Barrier, e *Event, phase uint64, acquire bool) {
-	o.each(e, func(a *agent) {
-		if phase < o.knows(b, a, e) {
-			o.due(b, a, e, phase+1)
-			return
+	for _, a := range o.by(e).agents {
+		if !o.acts(a, e) {
+			continue
 		}
-		o.acquire(b, a, e, phase, acquire)
-	})
+		if phase >= o.knows(b, a, e) {
+			o.ended(b, a, phase, acquire)
+		}
+		o.due(b, a, e, phase+1)
+	}
 }
 
-// acquire makes a phase known to be complete, with all that its arrivals
-// knew.
-func (o *Order) acquire(b *Barrier, a *agent, e *Event, phase uint64, memory bool) {
+// ended makes a phase known to be complete, with all that its arrivals knew.
+func (o *Order) ended(b *Barrier, a *agent, phase uint64, memory bool) {
 	if phase+1 == b.phase {
-		a.join(&b.last, memory)
+		a.learn(&b.last, memory)
 	}
 	if phase < b.phase {
-		a.done = raise(a.done, b.id, markOf(b.life, phase+1))
+		a.finds(b.id, markOf(b.life, phase+1))
 	}
-	o.due(b, a, e, phase+1)
 }
 
 // due demands that a phase ends after the agent's latest operation.
@@ -271,33 +333,19 @@ func (o *Order) due(b *Barrier, a *agent, e *Event, phase uint64) {
 	case phase < b.phase: // it has ended
 		o.Report(Hazard{Kind: Lap, Barrier: b, Phase: phase, Event: *e})
 	case phase-b.phase < 2:
-		b.laps[phase&1] = latest(b.laps[phase&1], a, e)
+		b.laps[phase&1].add(a, e)
 	}
-}
-
-// latest puts the agent's latest operation in the place of an earlier one.
-func latest(list []obligation, a *agent, e *Event) []obligation {
-	for i := range list {
-		if x := &list[i]; x.agent == a.id {
-			x.step, x.event = a.now(), *e
-			return list
-		}
-	}
-	return append(list, obligation{a.id, a.now(), *e})
 }
 
 // Leave is lanes that come out of a barrier which lets nobody go before the
 // phase that they arrived in is complete.
 func (o *Order) Leave(b *Barrier, e *Event, phase uint64, acquire bool) {
-	o.each(e, func(a *agent) {
-		if phase+1 == b.phase {
-			a.join(&b.last, acquire)
+	for _, a := range o.by(e).agents {
+		if o.acts(a, e) {
+			o.ended(b, a, phase, acquire)
+			b.use(a)
 		}
-		if phase < b.phase {
-			a.done = raise(a.done, b.id, markOf(b.life, phase+1))
-		}
-		b.use(a)
-	})
+	}
 }
 
 // Complete is the end of the phase under way. all is true if it waited for
@@ -307,16 +355,19 @@ func (o *Order) Complete(b *Barrier, all bool) {
 	if all {
 		c.join(&b.gone, true)
 	}
-	b.gone.join(&b.next, true)
-	b.next.reset()
+	if len(b.next.seen) > 0 {
+		b.gone.join(&b.next, true)
+		b.next.reset()
+	}
 	clear(b.here)
-	for _, x := range b.laps[b.phase&1] {
-		if at(c.seen, x.agent) < x.step {
+	laps := &b.laps[b.phase&1]
+	for i := range laps.list {
+		if x := &laps.list[i]; at(c.seen, x.agent) < x.step {
 			o.Report(Hazard{Kind: Lap, Barrier: b, Phase: b.phase, Event: x.event})
 		}
 	}
-	for _, x := range b.announced {
-		if at(b.arrived, x.agent) < x.step {
+	for i := range b.announced {
+		if x := &b.announced[i]; at(b.arrived, x.agent) < x.step {
 			o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: x.event})
 		}
 	}
@@ -324,11 +375,15 @@ func (o *Order) Complete(b *Barrier, all bool) {
 		o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: b.moved})
 	}
 	b.balance, b.unknown = 0, false
-	b.arrived = b.arrived[:0]
-	b.laps[b.phase&1], b.announced = b.laps[b.phase&1][:0], b.announced[:0]
+	laps.clear()
+	b.arrived, b.announced = b.arrived[:0], b.announced[:0]
+	b.phase++
+	// Who learns of this learns that the phase is complete.
+	c.done = raise(c.done, b.id, markOf(b.life, b.phase))
+	o.ends++
+	c.id = o.ends
 	b.current, b.last = b.last, b.current
 	b.current.reset()
-	b.phase++
 }
 
 // Phase is the phase under way.
@@ -349,25 +404,28 @@ func (x *Exits) Holds(b *Barrier) {
 // Exit is lanes that exit. A phase that they have arrived in does not wait for
 // their exit as well.
 func (o *Order) Exit(e *Event, of ...*Exits) {
-	o.each(e, func(a *agent) {
+	for _, a := range o.by(e).agents {
+		if !o.acts(a, e) {
+			continue
+		}
 		for _, x := range of {
-			x.join(&a.knowledge, true)
+			x.gather(a, true)
 			for _, b := range x.barriers {
 				if a.id < len(b.here) && b.here[a.id] {
-					b.next.join(&a.knowledge, true)
+					b.next.gather(a, true)
 				} else {
-					b.gone.join(&a.knowledge, true)
+					b.gone.gather(a, true)
 				}
 			}
 		}
-	})
+	}
 }
 
 // Gone is told that all lanes of the CTA have exited that an mbarrier is in:
 // what others do with it has to come before.
 func (o *Order) Gone(b *Barrier, x *Exits) {
-	for _, u := range b.remote {
-		if at(x.seen, u.agent) < u.step {
+	for i := range b.remote.list {
+		if u := &b.remote.list[i]; at(x.seen, u.agent) < u.step {
 			o.Report(Hazard{Kind: Exit, Barrier: b, Phase: b.phase, Event: u.event})
 		}
 	}

@@ -1,16 +1,23 @@
 package explore
 
-// knowledge is what an agent knows to have happened.
+import "slices"
+
+// knowledge is what an agent, or a barrier, knows to have happened.
 type knowledge struct {
 	// seen is, by agent, how many of its operations have happened.
 	seen []uint32
 	// done is, by barrier, the latest phase that is known to be complete; see
 	// mark. 0 is nothing.
 	done []mark
-	// fresh is, by barrier, the latest initialisation whose effect on memory
-	// is visible: the order of execution alone does not make it so (PTX ISA,
-	// "Memory Consistency Model").
-	fresh []uint32
+	// fresh is the initialisations whose effect on memory is visible: the order
+	// of execution alone does not make it so (PTX ISA, "Memory Consistency
+	// Model").
+	fresh *births
+	// id names what was known at the end of a phase; 0 while more may come.
+	id uint64
+	// base is the name of something all of which is in here; 0 for none. An
+	// agent that has one knows that and its own operations, and no more.
+	base uint64
 }
 
 // mark counts the initialisations of a barrier, and of the latest of them the
@@ -30,29 +37,47 @@ func (k *knowledge) join(o *knowledge, memory bool) {
 	k.seen = joined(k.seen, o.seen)
 	k.done = joined(k.done, o.done)
 	if memory {
-		k.fresh = joined(k.fresh, o.fresh)
+		k.see(o.fresh)
 	}
 }
 
-func joined[T uint32 | mark](a, b []T) []T {
-	if len(b) > len(a) {
-		a = append(a, make([]T, len(b)-len(a))...)
-	}
-	for i, v := range b {
-		if v > a[i] {
-			a[i] = v
+// gather adds what an agent knows.
+func (k *knowledge) gather(a *agent, memory bool) {
+	if a.base != 0 && a.base == k.base {
+		k.seen = raise(k.seen, a.id, a.now) // the rest is in here
+	} else {
+		k.seen = joined(k.seen, a.seen)
+		k.done = joined(k.done, a.done)
+		if a.base != 0 {
+			k.base = a.base
 		}
+	}
+	if memory {
+		k.see(a.fresh)
+	}
+}
+
+func joined[T uint32 | int32 | mark](a, b []T) []T {
+	if len(a) == 0 {
+		return append(a, b...)
+	}
+	if len(b) > len(a) {
+		a = append(a, b[len(a):]...)
+	}
+	to := a[:len(b)]
+	for i, v := range b {
+		to[i] = max(to[i], v)
 	}
 	return a
 }
 
 // reset empties it and keeps its memory.
 func (k *knowledge) reset() {
-	k.seen, k.done, k.fresh = k.seen[:0], k.done[:0], k.fresh[:0]
+	k.seen, k.done, k.fresh, k.id, k.base = k.seen[:0], k.done[:0], nil, 0, 0
 }
 
 // at is element i, 0 where there is none.
-func at[T uint32 | mark](v []T, i int) T {
+func at[T uint32 | int32 | mark](v []T, i int) T {
 	if i < len(v) {
 		return v[i]
 	}
@@ -60,10 +85,66 @@ func at[T uint32 | mark](v []T, i int) T {
 }
 
 // raise makes element i at least x.
-func raise[T uint32 | mark](v []T, i int, x T) []T {
+func raise[T uint32 | int32 | mark](v []T, i int, x T) []T {
 	if i >= len(v) {
 		v = append(v, make([]T, i+1-len(v))...)
 	}
 	v[i] = max(v[i], x)
 	return v
+}
+
+// births is, by barrier, the latest initialisation. They are few and then stay
+// as they are, so that those who know the same have the same ones; what more
+// than one has is not changed.
+type births struct {
+	of     []uint32
+	shared bool
+}
+
+func (b *births) at(id int) uint32 {
+	if b == nil {
+		return 0
+	}
+	return at(b.of, id)
+}
+
+// see adds initialisations that are visible.
+func (k *knowledge) see(o *births) {
+	if o == nil || o == k.fresh {
+		return
+	}
+	switch {
+	case k.fresh == nil || k.fresh.within(o):
+		k.fresh = o
+		o.shared = true
+	case !o.within(k.fresh):
+		k.own()
+		k.fresh.of = joined(k.fresh.of, o.of)
+	}
+}
+
+// bear adds an initialisation.
+func (k *knowledge) bear(id int, life uint32) {
+	k.own()
+	k.fresh.of = raise(k.fresh.of, id, life)
+}
+
+// own makes the births ones that nobody else has.
+func (k *knowledge) own() {
+	switch {
+	case k.fresh == nil:
+		k.fresh = new(births)
+	case k.fresh.shared:
+		k.fresh = &births{of: slices.Clone(k.fresh.of)}
+	}
+}
+
+// within reports whether all of them are in o.
+func (b *births) within(o *births) bool {
+	for i, v := range b.of {
+		if v > at(o.of, i) {
+			return false
+		}
+	}
+	return true
 }

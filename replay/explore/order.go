@@ -33,6 +33,8 @@ const (
 	// Tx: an announcement of bytes that is not ordered before an arrival of
 	// its phase. In another schedule the phase may end without it.
 	Tx
+
+	NumKinds = iota
 )
 
 // Hazard is a place where a program depends on the schedule.
@@ -54,6 +56,8 @@ type Order struct {
 	agents   int
 	warps    map[warpKey]*Warp
 	barriers int
+	ends     uint64  // of phases, of all barriers
+	whole    meeting // of the lanes of a warp at a barrier, for a moment
 	// Relaxed is true once a use of a barrier was ordered after its
 	// initialisation by execution only: whether the memory is, too, depends on
 	// fences, which nobody recorded.
@@ -72,18 +76,25 @@ type warpKey struct{ cta, warp uint32 }
 // far.
 type Warp struct {
 	agents []*agent
-	meets  map[uint32][]*meeting // by mask: the syncwarps that lanes are in, oldest first
+	meets  []*meeting // the syncwarps that lanes are in, oldest first
+	spare  []*meeting
 }
 
-// agent is lanes of a warp with one history.
+// agent is lanes of a warp with one history. Its own operations are counted in
+// what it has seen, too.
 type agent struct {
 	id    int
 	lanes uint32
+	now   uint32 // number of its latest operation
+	// learnt is the number of the first operation that comes after all that it
+	// has learnt from others. Who has seen that one knows as much as the agent.
+	learnt uint32
 	knowledge
 }
 
 // meeting is lanes that wait for each other.
 type meeting struct {
+	mask   uint32
 	came   uint32 // lanes
 	inside uint32 // of them, those that have yet to come out
 	knowledge
@@ -108,14 +119,14 @@ func (o *Order) Warp(cta, warp uint32) *Warp {
 	k := warpKey{cta, warp}
 	w := o.warps[k]
 	if w == nil {
-		w = &Warp{meets: make(map[uint32][]*meeting)}
+		w = new(Warp)
 		live := ^uint32(0)
 		if n := o.threads - 32*int(warp); n < 32 {
 			live = 1<<max(n, 0) - 1
 		}
 		for _, lanes := range o.classes.of(warp) {
 			if lanes &= live; lanes != 0 {
-				w.agents = append(w.agents, &agent{id: o.agents, lanes: lanes})
+				w.agents = append(w.agents, &agent{id: o.agents, lanes: lanes, knowledge: knowledge{seen: make([]uint32, o.agents+1)}})
 				o.agents++
 			}
 		}
@@ -124,56 +135,132 @@ func (o *Order) Warp(cta, warp uint32) *Warp {
 	return w
 }
 
-// each calls f for the agents that the lanes of an event are.
-func (o *Order) each(e *Event, f func(a *agent)) {
-	for _, a := range o.by(e).agents {
-		if a.lanes&e.Lanes != 0 {
-			o.Parted = o.Parted || a.lanes&^e.Lanes != 0
-			a.step()
-			f(a)
+// acts counts an operation of the agent, if the lanes of the event are its.
+func (o *Order) acts(a *agent, e *Event) bool {
+	if a.lanes&e.Lanes == 0 {
+		return false
+	}
+	if a.lanes&^e.Lanes != 0 {
+		o.Parted = true
+	}
+	a.now++
+	a.seen[a.id] = a.now
+	return true
+}
+
+// learn adds what another knows to what the agent does. Where that is in the
+// other all the same, it takes it over.
+func (a *agent) learn(k *knowledge, memory bool) {
+	if k.id == 0 || k.id != a.base { // else it is known
+		if at(k.seen, a.id) >= a.learnt {
+			a.take(k)
+		} else {
+			a.seen = joined(a.seen, k.seen)
+			a.done = joined(a.done, k.done)
+			a.base = 0
 		}
+		a.learnt = a.now + 1
+	}
+	if memory {
+		a.see(k.fresh)
 	}
 }
 
-// step counts an operation of the agent.
-func (a *agent) step() { a.seen = raise(a.seen, a.id, at(a.seen, a.id)+1) }
+// take makes the agent know what another does, and its own operations.
+func (a *agent) take(k *knowledge) {
+	a.seen = append(a.seen[:0], k.seen...)
+	for a.id >= len(a.seen) {
+		a.seen = append(a.seen, 0)
+	}
+	a.seen[a.id] = a.now
+	a.done = append(a.done[:0], k.done...)
+	a.base = k.id
+}
 
-// now is the number of the agent's latest operation.
-func (a *agent) now() uint32 { return a.seen[a.id] }
+// finds makes a phase known to be complete that the agent found to be.
+func (a *agent) finds(id int, m mark) {
+	if at(a.done, id) < m {
+		a.done = raise(a.done, id, m)
+		a.base, a.learnt = 0, a.now+1
+	}
+}
 
 // Agents is how many agents there are.
 func (o *Order) Agents() int { return o.agents }
 
+// Barriers is how many barriers there are.
+func (o *Order) Barriers() int { return o.barriers }
+
 // Syncwarp is lanes that come to meet those of a mask.
 func (o *Order) Syncwarp(e *Event, mask uint32) {
 	w := o.by(e)
-	list := w.meets[mask]
-	i := 0
-	for i < len(list) && list[i].came&e.Lanes != 0 { // that was the one before
-		i++
+	if len(w.agents) == 1 { // it has nobody to meet
+		o.acts(w.agents[0], e)
+		return
 	}
-	if i == len(list) {
-		list = append(list, new(meeting))
-		w.meets[mask] = list
+	w.out(e.Lanes)
+	var m *meeting
+	for _, x := range w.meets {
+		if x.mask == mask && x.came&e.Lanes == 0 { // else that was the one before
+			m = x
+			break
+		}
 	}
-	m := list[i]
-	o.each(e, func(a *agent) { m.join(&a.knowledge, true) })
+	if m == nil {
+		m = w.newMeeting()
+		m.mask = mask
+		w.meets = append(w.meets, m)
+	}
+	for _, a := range w.agents {
+		if o.acts(a, e) {
+			m.gather(a, true)
+		}
+	}
 	m.came |= e.Lanes
 	m.inside |= e.Lanes
+}
+
+// out takes lanes out of what they are in.
+func (w *Warp) out(lanes uint32) {
+	keep := w.meets[:0]
+	for _, m := range w.meets {
+		if m.inside &^= lanes; m.inside != 0 {
+			keep = append(keep, m)
+			continue
+		}
+		m.reset()
+		m.came = 0
+		w.spare = append(w.spare, m)
+	}
+	w.meets = keep
+}
+
+func (w *Warp) newMeeting() *meeting {
+	if n := len(w.spare); n > 0 {
+		m := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		return m
+	}
+	return new(meeting)
 }
 
 // Met is lanes that come out of it.
 func (o *Order) Met(e *Event, mask uint32) {
 	w := o.by(e)
-	list := w.meets[mask]
-	for i, m := range list {
-		if m.inside&e.Lanes == 0 {
+	if len(w.agents) == 1 {
+		o.acts(w.agents[0], e)
+		return
+	}
+	for _, m := range w.meets {
+		if m.mask != mask || m.inside&e.Lanes == 0 {
 			continue
 		}
-		o.each(e, func(a *agent) { a.join(&m.knowledge, true) })
-		if m.inside &^= e.Lanes; m.inside == 0 {
-			w.meets[mask] = append(list[:i], list[i+1:]...)
+		for _, a := range w.agents {
+			if o.acts(a, e) {
+				a.learn(&m.knowledge, true)
+			}
 		}
+		w.out(e.Lanes)
 		return
 	}
 }
