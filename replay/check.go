@@ -126,6 +126,7 @@ type run struct {
 	functions map[mbarKey]bool // mbarriers with a completion function
 	classes   *explore.Classes // of lanes that do everything together
 	workers   []*worker
+	turns     turns    // rows of the block that is replayed
 	found     findings // of the launch as a whole
 
 	mute, cut bool // events are missing in the middle; at the end
@@ -291,6 +292,7 @@ func (r *run) classify(ctx context.Context) error {
 // feed gives a block to all workers.
 func (r *run) feed(b *trace.Block) {
 	ops := slices.Clone(b.Ops) // parked rows outlive the block
+	r.turns.take(b, &r.layout)
 	if len(r.workers) == 1 {
 		r.workers[0].block(b, ops)
 		return
@@ -302,16 +304,23 @@ func (r *run) feed(b *trace.Block) {
 	wg.Wait()
 }
 
+// block replays the rows of the worker's scopes.
 func (w *worker) block(b *trace.Block, ops []trace.Op) {
-	lay := &w.r.layout
-	for i, cta := range b.CTA {
-		index := lay.scope(cta)
-		if index%w.of != w.n {
-			continue
+	for n, index := range w.r.turns.scopes {
+		if index%w.of == w.n {
+			w.turn(b, ops, index, w.r.turns.rowsOf(n))
 		}
-		op := &ops[b.Op[i]]
-		if uint64(cta) >= lay.ctas || b.Warp[i] >= w.r.warps {
-			w.skip(b, i, op, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", lay.ctas, w.r.warps))
+	}
+}
+
+// turn replays rows of a scope.
+func (w *worker) turn(b *trace.Block, ops []trace.Op, index uint32, rows []uint32) {
+	s := w.scopes[index]
+	for _, at := range rows {
+		i := int(at)
+		cta, op := b.CTA[i], &ops[b.Op[i]]
+		if uint64(cta) >= w.r.layout.ctas || b.Warp[i] >= w.r.warps {
+			w.skip(b, i, op, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", w.r.layout.ctas, w.r.warps))
 			continue
 		}
 		lanes := op.Lanes & w.r.masks[b.Warp[i]]
@@ -319,7 +328,6 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 			w.skip(b, i, op, &w.strange, "of lanes that the warp does not have")
 			continue
 		}
-		s := w.scopes[index]
 		if s == nil {
 			if w.finished[index] {
 				w.skip(b, i, op, &w.late, "after all lanes of its CTA had exited")
@@ -352,9 +360,10 @@ func (w *worker) block(b *trace.Block, ops []trace.Op) {
 		if w.sketch != nil {
 			w.sketch.before(s, r.time)
 		}
-		s.feed(r)
+		s.feed(&r)
 		if op.Kind == trace.KindExit && !w.stay && s.over() {
 			w.retire(index, s)
+			s = nil
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"btrace/replay/barrier"
-	"btrace/replay/explore"
 	"btrace/replay/rules"
 	"btrace/trace"
 )
@@ -13,10 +12,9 @@ import (
 // collective is the barrier of a cluster or of a cooperative group.
 type collective struct {
 	history
-	ref   BarrierRef // of its first CTA; its phase is not kept up
-	order *explore.Barrier
-	ctas  []uint32 // that take part; nil for all of the launch
-	m     *barrier.Collective
+	ref  BarrierRef // of its first CTA; its phase is not kept up
+	ctas []uint32   // that take part; nil for all of the launch
+	m    *barrier.Collective
 	// exitLowers: a thread that exits is not waited for. True for the groups
 	// whose hardware barrier works so: the CTA and the cluster.
 	exitLowers bool

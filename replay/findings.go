@@ -64,13 +64,14 @@ func (f *findings) add(x Finding) *Finding {
 	return p
 }
 
-// again counts a finding that is filed already, and reports whether it is.
-func (f *findings) again(rule barrier.Rule, ref BarrierRef, loc Location) bool {
+// again counts a finding that is filed already, and returns it; nil if it is
+// not.
+func (f *findings) again(rule barrier.Rule, ref BarrierRef, loc Location) *Finding {
 	old := f.index[place{rule, ref.CTA, ref.Barrier, loc.Line, loc.PC}]
 	if old != nil {
 		old.More++
 	}
-	return old != nil
+	return old
 }
 
 // values copies the findings out.

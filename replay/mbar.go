@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"btrace/replay/barrier"
-	"btrace/replay/explore"
 	"btrace/replay/rules"
 	"btrace/trace"
 )
@@ -13,7 +12,6 @@ import (
 type mbar struct {
 	history
 	ref     BarrierRef // its phase is not kept up
-	order   *explore.Barrier
 	m       barrier.MBarrier
 	init    Location
 	initRef EventRef
@@ -107,6 +105,10 @@ func (m *mbar) passed(phase uint64) bool {
 // mbar finds the mbarrier of an operation.
 func (s *scope) mbar(owner uint32, addr uint64) *mbar {
 	c := s.cta(owner)
+	near := &c.near[addr/8%nearMbars]
+	if *near != nil && (*near).ref.Barrier.ID == addr {
+		return *near
+	}
 	m := c.mbars[addr]
 	if m == nil && len(c.mbars) >= maxMbars {
 		// More than the memory holds: the surplus shares one object.
@@ -121,6 +123,9 @@ func (s *scope) mbar(owner uint32, addr uint64) *mbar {
 			maxWait: -1, fnPhase: -1,
 		}
 		c.mbars[addr] = m
+	}
+	if m.ref.Barrier.ID == addr {
+		*near = m
 	}
 	return m
 }
@@ -139,32 +144,33 @@ func (s *scope) settle(mb *mbar) {
 	if m.Life != barrier.Live || m.Completing || mb.async == 0 && len(mb.copies) == 0 && !mb.unknown {
 		return
 	}
-	eff := s.eff // the caller's effect is not ours
-	s.eff, s.landing = barrier.Effect{}, true
-	defer func() { s.eff, s.landing = eff, false }()
+	eff := &s.landed // the caller's effect is not ours
+	eff.Reset()
+	s.landing = true
 	phase := m.Phase
 	if mb.async > 0 && m.Pending > 0 && m.Pending <= mb.async {
 		for m.Phase == phase && mb.async > 0 && !m.Completing && m.Pending > 0 {
 			mb.async--
-			m.CpAsyncDone(&s.eff)
+			m.CpAsyncDone(eff)
 		}
 	}
 	if m.Pending == 0 && m.Phase == phase && m.Tx != 0 {
 		if mb.unknown {
 			mb.copies = mb.copies[:0]
-			m.CompleteTx(m.Tx, &s.eff)
+			m.CompleteTx(m.Tx, eff)
 		} else {
 			sum := int64(0)
 			for i, b := range mb.copies {
 				if sum += b; sum == m.Tx {
 					mb.copies = append(mb.copies[:0], mb.copies[i+1:]...)
-					m.CompleteTx(sum, &s.eff)
+					m.CompleteTx(sum, eff)
 					break
 				}
 			}
 		}
 	}
 	s.advanced(mb, phase)
+	s.landing = false
 }
 
 // finishCopies completes all asynchronous work: the launch is over, and

@@ -18,38 +18,33 @@ const maxAgents = 2048
 type follower struct {
 	*explore.Order
 	s     *scope
-	named map[namedKey]*explore.Barrier
 	exits map[uint32]*explore.Exits // by CTA
 	gone  explore.Exits             // of all of the scope
 	over  bool                      // it gave up
 }
 
-type namedKey struct{ cta, bar uint32 }
+// followed is a barrier as an Order knows it.
+type followed struct {
+	ref BarrierRef
+	// said is, by kind, the hazard that was filed last. Most come again and
+	// again from one place.
+	said [explore.NumKinds]*Finding
+}
 
 func newFollower(s *scope) *follower {
-	f := &follower{
-		s: s, named: make(map[namedKey]*explore.Barrier),
-		exits: make(map[uint32]*explore.Exits),
-	}
+	f := &follower{s: s, exits: make(map[uint32]*explore.Exits)}
 	f.Order = explore.NewOrder(s.threads, s.classes, f.hazard)
 	return f
 }
 
 // follows reports whether there is anybody to tell.
-func (f *follower) follows() bool {
-	if f == nil || f.over {
-		return false
-	}
-	if f.Agents() > maxAgents {
-		f.over = true
-	}
-	return !f.over
-}
+func (f *follower) follows() bool { return f != nil && !f.over }
 
 // event is what a row does.
 func (f *follower) event(w *warp, r *row) explore.Event {
 	if w.order == nil {
 		w.order = f.Warp(w.cta.id, w.id)
+		f.over = f.Agents() > maxAgents
 	}
 	return explore.Event{CTA: w.cta.id, Warp: w.id, Seq: r.seq, Lanes: r.lanes, Time: r.time, Op: r.op, By: w.order}
 }
@@ -63,15 +58,14 @@ func (f *follower) arrival(w *warp, r *row, id uint32) {
 	if !f.follows() {
 		return
 	}
-	k := namedKey{w.cta.id, id}
-	b := f.named[k]
-	if b == nil {
-		b = f.NewBarrier(BarrierRef{CTA: k.cta, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}})
-		f.exitsOf(k.cta).Holds(b)
-		f.named[k] = b
+	h := &w.cta.bars[id]
+	if h.order == nil {
+		ref := BarrierRef{CTA: w.cta.id, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}}
+		h.order = f.NewBarrier(&followed{ref: ref})
+		f.exitsOf(ref.CTA).Holds(h.order)
 	}
 	e := f.event(w, r)
-	f.ArriveWarp(b, &e, w.live, true)
+	f.ArriveWarp(h.order, &e, w.live, true)
 }
 
 // namedEnded is told when phases of a CTA's named barriers may have ended.
@@ -79,8 +73,8 @@ func (f *follower) namedEnded(c *cta) {
 	if !f.follows() {
 		return
 	}
-	for id := range uint32(barrier.NumNamed) {
-		b := f.named[namedKey{c.id, id}]
+	for id := range c.bars {
+		b := c.bars[id].order
 		for b != nil && b.Phase() < c.named.Bars[id].Phase {
 			f.Complete(b, c.bars[id].implicit)
 		}
@@ -89,22 +83,15 @@ func (f *follower) namedEnded(c *cta) {
 
 // left is lanes that come out of a named barrier.
 func (f *follower) left(w *warp, r *row, id uint32, phase uint64) {
-	if b := f.namedAt(w, id); f.follows() && b != nil {
+	if b := w.cta.bars[id].order; f.follows() && b != nil {
 		e := f.event(w, r)
 		f.Leave(b, &e, phase, true)
 	}
 }
 
-func (f *follower) namedAt(w *warp, id uint32) *explore.Barrier {
-	if f == nil {
-		return nil
-	}
-	return f.named[namedKey{w.cta.id, id}]
-}
-
 func (f *follower) mbar(mb *mbar) *explore.Barrier {
 	if mb.order == nil {
-		mb.order = f.NewMbarrier(mb.ref, mb.ref.CTA)
+		mb.order = f.NewMbarrier(&followed{ref: mb.ref}, mb.ref.CTA)
 	}
 	return mb.order
 }
@@ -214,7 +201,7 @@ func (f *follower) runs(w *warp, r *row, mb *mbar) {
 
 func (f *follower) collective(c *collective) *explore.Barrier {
 	if c.order == nil {
-		c.order = f.NewBarrier(c.ref)
+		c.order = f.NewBarrier(&followed{ref: c.ref})
 		f.gone.Holds(c.order)
 	}
 	return c.order
@@ -301,15 +288,19 @@ func (f *follower) polled() {
 
 // hazard files what the order does not forbid.
 func (f *follower) hazard(h explore.Hazard) {
-	ref := h.Barrier.Ref.(BarrierRef)
-	ref.Phase = h.Phase
+	b := h.Barrier.Ref.(*followed)
 	e := &h.Event
-	who := Lanes{CTA: e.CTA, Warp: e.Warp, Mask: e.Lanes}
 	loc := Location{File: e.Op.File, Line: e.Op.Line, PC: e.Op.PC}
-	rule := hazardRule(h.Kind)
-	if f.s.hazards.again(rule, ref, loc) {
+	if x := b.said[h.Kind]; x != nil && x.Location.Line == loc.Line && x.Location.PC == loc.PC {
+		x.More++
 		return
 	}
+	ref, rule := b.ref, hazardRule(h.Kind)
+	ref.Phase = h.Phase
+	if b.said[h.Kind] = f.s.hazards.again(rule, ref, loc); b.said[h.Kind] != nil {
+		return
+	}
+	who := Lanes{CTA: e.CTA, Warp: e.Warp, Mask: e.Lanes}
 	x := Finding{
 		Rule: rule, BarrierRef: ref, Threads: []Lanes{who}, Time: e.Time,
 		Location: loc, Events: []EventRef{{CTA: e.CTA, Warp: e.Warp, Seq: e.Seq}},
@@ -337,7 +328,7 @@ func (f *follower) hazard(h explore.Hazard) {
 		x.Message = fmt.Sprintf("the bytes that %s announces or moves for phase %d of %s (%s) do not have to be there when it ends: in another schedule they count in the next",
 			name, h.Phase, ref.Barrier, does)
 	}
-	f.s.hazards.add(x)
+	b.said[h.Kind] = f.s.hazards.add(x)
 }
 
 func hazardRule(k explore.Kind) barrier.Rule {

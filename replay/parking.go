@@ -9,7 +9,7 @@ import "math/bits"
 type parking struct {
 	rows  []row // a row that was taken has no op
 	lanes uint32
-	first [32]int // by lane: its first row, where lanes has it
+	first [32]int32 // by lane: its first row, where lanes has it
 	taken int
 }
 
@@ -18,7 +18,7 @@ func (p *parking) len() int { return len(p.rows) - p.taken }
 // put adds a row at the end.
 func (p *parking) put(r row) {
 	for m := r.lanes &^ p.lanes; m != 0; m &= m - 1 {
-		p.first[bits.TrailingZeros32(m)] = len(p.rows)
+		p.first[bits.TrailingZeros32(m)] = int32(len(p.rows))
 	}
 	p.lanes |= r.lanes
 	p.rows = append(p.rows, r)
@@ -28,7 +28,7 @@ func (p *parking) put(r row) {
 func (p *parking) front() int {
 	at := len(p.rows)
 	for m := p.lanes; m != 0; m &= m - 1 {
-		at = min(at, p.first[bits.TrailingZeros32(m)])
+		at = min(at, int(p.first[bits.TrailingZeros32(m)]))
 	}
 	return at
 }
@@ -36,7 +36,7 @@ func (p *parking) front() int {
 // isFirst reports whether a row is the first of all its lanes.
 func (p *parking) isFirst(i int) bool {
 	for m := p.rows[i].lanes; m != 0; m &= m - 1 {
-		if p.first[bits.TrailingZeros32(m)] != i {
+		if int(p.first[bits.TrailingZeros32(m)]) != i {
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func (p *parking) take(i int) row {
 		for next < len(p.rows) && p.rows[next].lanes>>lane&1 == 0 {
 			next++
 		}
-		if p.first[lane] = next; next == len(p.rows) {
+		if p.first[lane] = int32(next); next == len(p.rows) {
 			p.lanes &^= 1 << lane
 		}
 	}
@@ -76,20 +76,21 @@ func (p *parking) pack() {
 	clear(old[len(p.rows):])
 }
 
-// drain performs rows for as long as one is possible, and returns how many it
-// took.
-func (p *parking) drain(try func(*row) bool) (n int) {
+// drain performs the warp's rows for as long as one is possible, and returns
+// how many it took.
+func (s *scope) drainWarp(w *warp) (n int) {
+	p := &w.parked
 	for again := true; again; {
 		again = false
 		for todo := p.lanes; todo != 0; {
-			i := p.first[bits.TrailingZeros32(todo)]
+			i := int(p.first[bits.TrailingZeros32(todo)])
 			if !p.isFirst(i) {
 				todo &= todo - 1 // other lanes of the row have an earlier one
 				continue
 			}
 			r := p.rows[i]
 			todo &^= r.lanes
-			if try(&r) {
+			if s.try(w, &r) {
 				p.take(i)
 				n++
 				again = true

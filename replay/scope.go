@@ -53,6 +53,7 @@ type scope struct {
 	last      *cta // the CTA of the last row: most rows follow one of their own
 
 	eff      barrier.Effect // scratch of the current operation
+	landed   barrier.Effect // and of asynchronous work that finishes
 	now      int64          // time of the row that is fed
 	step     uint64         // rows performed
 	progress bool           // something completed since the last drain
@@ -102,12 +103,17 @@ type cta struct {
 	bars  [barrier.NumNamed]history
 	warps []*warp
 	mbars map[uint64]*mbar
-	live  int // lanes
+	near  [nearMbars]*mbar // by address: those that were used last
+	live  int              // lanes
 }
+
+// nearMbars is how many mbarriers of a CTA are found without the map.
+const nearMbars = 32
 
 // history is what is remembered of a barrier beyond its model.
 type history struct {
-	tally    tally // arrivals of each lane, over all phases
+	order    *explore.Barrier // nil while nobody follows
+	tally    tally            // arrivals of each lane, over all phases
 	misuse   *Finding
 	implicit bool // the phase under way waits for all that live
 	forced   bool // the current phase was ended by force: the recording contradicts the model
@@ -128,8 +134,12 @@ func (s *scope) cta(id uint32) *cta {
 	c := s.ctas[id]
 	if c == nil {
 		c = &cta{id: id, named: barrier.NewNamed(s.threads), mbars: make(map[uint64]*mbar), live: s.threads}
-		for w := range c.named.Live {
-			c.warps = append(c.warps, newWarp(c, uint32(w), c.named.Live[w]))
+		warps, strands := make([]warp, len(c.named.Live)), make([]strand, len(c.named.Live))
+		for i, lanes := range c.named.Live {
+			w := &warps[i]
+			*w = warp{cta: c, id: uint32(i), all: lanes, live: lanes, sync: barrier.NewWarp(lanes)}
+			w.strands = strands[i : i : i+1] // most are of one strand
+			c.warps = append(c.warps, w)
 		}
 		s.ctas[id] = c
 	}
@@ -138,22 +148,22 @@ func (s *scope) cta(id uint32) *cta {
 }
 
 // feed takes the next row in stored order.
-func (s *scope) feed(r row) {
+func (s *scope) feed(r *row) {
 	if s.spent {
 		return
 	}
 	w := s.cta(r.cta).warps[r.warp]
 	s.now = r.time
-	s.note(w, &r)
+	s.note(w, r)
 	switch r.op.Kind {
 	case trace.KindMark, trace.KindUnknown:
 		return
 	case trace.KindGap:
-		s.gap(w, &r)
+		s.gap(w, r)
 		return
 	}
-	if w.parked.lanes&r.lanes != 0 || !s.try(w, &r) {
-		s.park(w, r)
+	if w.parked.lanes&r.lanes != 0 || !s.try(w, r) {
+		s.park(w, *r)
 		return
 	}
 	if s.progress && len(s.stalled) > 0 {
@@ -183,7 +193,7 @@ func (s *scope) drain() {
 	for again := true; again; {
 		again = false
 		for _, w := range s.stalled {
-			if n := w.parked.drain(func(r *row) bool { return s.try(w, r) }); n > 0 {
+			if n := s.drainWarp(w); n > 0 {
 				s.parked -= n
 				again = true
 			}

@@ -106,7 +106,7 @@ func (s *scope) afterLife(w *warp, r *row) bool {
 // cannot be: only a cluster's shared memory is within reach.
 func (s *scope) owner(w *warp, r *row) *mbar {
 	id := r.op.OwnerCTA(w.cta.id)
-	if s.has(id) {
+	if id == w.cta.id || s.has(id) {
 		return s.mbar(id, r.op.Addr)
 	}
 	mb := s.mbar(w.cta.id, r.op.Addr)

@@ -351,11 +351,12 @@ func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 		r.masks = append(r.masks, newWarpMask(v.launch.Threads(), w))
 	}
 	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.number: s}, finished: map[uint32]bool{}, stay: true}
+	r.workers = []*worker{one}
 	for b, err := range v.src.Blocks(ctx, q) {
 		if err != nil {
 			return err
 		}
-		one.block(b, slices.Clone(b.Ops))
+		r.feed(b)
 	}
 	return nil
 }

@@ -66,20 +66,17 @@ type warp struct {
 	lost bool
 }
 
-func newWarp(c *cta, id, lanes uint32) *warp {
-	return &warp{cta: c, id: id, all: lanes, live: lanes, sync: barrier.NewWarp(lanes)}
-}
-
 // become puts the lanes of a row into one strand, in the state that next
 // says. Lanes that did an operation together have a common history from then
 // on.
 func (s *scope) become(w *warp, r *row, next strand) *strand {
 	s.leave(w, r)
 	s.step++
-	next.step = s.step
-	next.lanes, next.since, next.kind, next.seq, next.loc = r.lanes, r.time, r.op.Kind, r.seq, r.loc()
 	w.strands = append(w.strands, next)
-	return &w.strands[len(w.strands)-1]
+	st := &w.strands[len(w.strands)-1]
+	st.step = s.step
+	st.lanes, st.since, st.kind, st.seq, st.loc = r.lanes, r.time, r.op.Kind, r.seq, r.loc()
+	return st
 }
 
 // leave takes the lanes of a row out of their strands.
@@ -88,13 +85,18 @@ func (s *scope) leave(w *warp, r *row) {
 		s.watch.changed(s, w, r)
 	}
 	w.seen |= r.lanes
-	keep := w.strands[:0]
-	for _, st := range w.strands {
-		if st.lanes &^= r.lanes; st.lanes != 0 {
-			keep = append(keep, st)
+	keep := 0
+	for i := range w.strands {
+		st := &w.strands[i]
+		if st.lanes &^= r.lanes; st.lanes == 0 {
+			continue
 		}
+		if keep < i {
+			w.strands[keep] = *st
+		}
+		keep++
 	}
-	w.strands = keep
+	w.strands = w.strands[:keep]
 }
 
 // note keeps count of the warp's sequence numbers.
@@ -149,32 +151,43 @@ type tallied struct {
 
 // add adds n for each of the lanes.
 func (t *tally) add(who Lanes, n int64) {
-	t.each(who, func(v int64) int64 { return v + n }, n)
+	left := who.Mask
+	for i := 0; i < len(*t) && left != 0; i++ {
+		if e := &(*t)[i]; e.Warp == who.Warp && e.CTA == who.CTA && e.Mask&left != 0 {
+			t.split(i, left)
+			left &^= (*t)[i].Mask
+			(*t)[i].n += n
+		}
+	}
+	t.rest(who, left, n)
 }
 
 // set sets the value of each of the lanes.
 func (t *tally) set(who Lanes, n int64) {
-	t.each(who, func(int64) int64 { return n }, n)
-}
-
-func (t *tally) each(who Lanes, f func(int64) int64, fresh int64) {
 	left := who.Mask
 	for i := 0; i < len(*t) && left != 0; i++ {
-		e := &(*t)[i]
-		if e.Warp != who.Warp || e.CTA != who.CTA || e.Mask&left == 0 {
-			continue
+		if e := &(*t)[i]; e.Warp == who.Warp && e.CTA == who.CTA && e.Mask&left != 0 {
+			t.split(i, left)
+			left &^= (*t)[i].Mask
+			(*t)[i].n = n
 		}
-		both := e.Mask & left
-		left &^= both
-		if rest := e.Mask &^ both; rest != 0 {
-			*t = append(*t, tallied{Lanes{CTA: who.CTA, Warp: who.Warp, Mask: rest}, e.n})
-			e = &(*t)[i]
-			e.Mask = both
-		}
-		e.n = f(e.n)
 	}
+	t.rest(who, left, n)
+}
+
+// split gives the lanes of an entry that are not among these one of their own.
+func (t *tally) split(i int, lanes uint32) {
+	if e := (*t)[i]; e.Mask&^lanes != 0 {
+		(*t)[i].Mask &= lanes
+		e.Mask &^= lanes
+		*t = append(*t, e)
+	}
+}
+
+// rest makes an entry for the lanes that are left.
+func (t *tally) rest(who Lanes, left uint32, n int64) {
 	if left != 0 {
-		*t = append(*t, tallied{Lanes{CTA: who.CTA, Warp: who.Warp, Mask: left}, fresh})
+		*t = append(*t, tallied{Lanes{CTA: who.CTA, Warp: who.Warp, Mask: left}, n})
 	}
 }
 
