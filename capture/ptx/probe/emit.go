@@ -22,7 +22,7 @@ import (
 //	the others hold something for a few instructions
 const registers = `	.reg .b64 %bt_w, %bt_f, %bt_c, %bt_d, %bt_k, %bt_x, %bt_y, %bt_u, %bt_v;
 	.reg .b32 %bt_l, %bt_m, %bt_a, %bt_o, %bt_n, %bt_h, %bt_t, %bt_i, %bt_j, %bt_z;
-	.reg .pred %bt_p, %bt_q, %bt_r, %bt_e, %bt_g, %bt_s;
+	.reg .pred %bt_p, %bt_q, %bt_r, %bt_b, %bt_e, %bt_g, %bt_s;
 `
 
 const (
@@ -113,10 +113,9 @@ func (p *probe) leader(pred string) {
 	}
 }
 
-// room says whether there is room for a record, and for which lanes: those
-// with a predicate. Without room they go to a block that takes a chunk, and
-// come back; where records may be dropped, to the end of this one.
-func (p *probe) room() (end string) {
+// room sees to it that there is room for a record: a lane without it goes to a
+// block that takes a chunk, and comes back. If it got none it writes no more.
+func (p *probe) room() {
 	p.labels++
 	n := p.labels
 	p.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
@@ -130,7 +129,6 @@ func (p *probe) room() (end string) {
 		p.cold[p.at] = cold
 	}
 	cold.WriteString(p.refill(n))
-	return fmt.Sprintf("$bt_S%d:", n)
 }
 
 // value is one of the two words of a slot behind the first: code that leaves it
@@ -140,14 +138,13 @@ type value func(register string)
 // record has the leader write a record of a site, whose operand is in a
 // register, "" for 0. The other slots are values.
 func (p *probe) record(site uint32, operand string, values ...value) {
-	end := p.room()
+	p.room()
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|uint64(site)<<40)
 	p.operand(operand)
 	p.emit("@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
 	p.values("%bt_p", values)
 	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", SlotBytes*(1+len(values)/2))
-	p.emit("%s", end)
 }
 
 // operand makes the second word of a record.
@@ -201,65 +198,62 @@ func (p *probe) close() {
 // refill is the block that takes a chunk: see package ring. It is only for the
 // lanes that write.
 func (r *rewriter) refill(n int) string {
-	pause := "nanosleep.u32 200;"
+	pause := "@%bt_r nanosleep.u32 200;"
 	if v := r.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
 		pause = ""
 	}
 	return strings.NewReplacer("#", fmt.Sprint(n), "CTL", ControlName, "SPACE", r.control, "PAUSE", pause).Replace(refillText)
 }
 
+// It is one long line of code with a loop, and hardly any branches: those would
+// cost registers for what converges where, and these cost time in the code
+// around.
 var refillText = fmt.Sprintf(`$bt_R#:
 	ld.SPACE.u64 %%bt_u, [CTL];
-	setp.eq.u64 %%bt_q, %%bt_u, 0;
-	@%%bt_q bra $bt_S#;
+	setp.ne.u64 %%bt_b, %%bt_u, 0;
 	ld.SPACE.u64 %%bt_u, [CTL+8];
 	ld.SPACE.u64 %%bt_v, [CTL+24];
 	ld.SPACE.u32 %%bt_i, [CTL+16];
 	ld.SPACE.u32 %%bt_j, [CTL+20];
 	and.b32 %%bt_j, %%bt_j, 1;
-	setp.eq.u32 %%bt_q, %%bt_j, 0;
-	@%%bt_q bra $bt_T#;
-	ld.volatile.global.u64 %%bt_x, [%%bt_u];
+	setp.ne.and.u32 %%bt_q, %%bt_j, 0, %%bt_b;
+	mov.b64 %%bt_x, 0;
+	@%%bt_q ld.volatile.global.u64 %%bt_x, [%%bt_u];
 	cvt.u64.u32 %%bt_y, %%bt_i;
-	setp.le.u64 %%bt_q, %%bt_x, %%bt_y;
-	@%%bt_q bra $bt_T#;
+	setp.gt.and.u64 %%bt_q, %%bt_x, %%bt_y, %%bt_q;
 	cvt.u32.u64 %%bt_t, %%bt_x;
 	and.b32 %%bt_t, %%bt_t, %%bt_i;
-	mad.wide.u32 %%bt_y, %%bt_t, 4, %%bt_v;
-	ld.volatile.global.u32 %%bt_t, [%%bt_y];
-	setp.ne.u32 %%bt_q, %%bt_t, 0;
-	@%%bt_q bra $bt_T#;
-$bt_D#:
-	setp.lt.s64 %%bt_q, %%bt_w, 0;
-	@!%%bt_q mov.b64 %%bt_w, %#[1]x;
-	add.u64 %%bt_w, %%bt_w, %[3]d;
-	bra $bt_S#;
-$bt_T#:
-	atom.global.add.u64 %%bt_x, [%%bt_u], 1;
-	cvt.u64.u32 %%bt_y, %%bt_i;
-	setp.le.u64 %%bt_q, %%bt_x, %%bt_y;
+	mad.wide.u32 %%bt_x, %%bt_t, 4, %%bt_v;
+	mov.b32 %%bt_j, 1;
+	@%%bt_q ld.volatile.global.u32 %%bt_j, [%%bt_x];
+	setp.ne.and.u32 %%bt_b, %%bt_j, 0, %%bt_b;
+	mov.b64 %%bt_x, 0;
+	@%%bt_b atom.global.add.u64 %%bt_x, [%%bt_u], 1;
+	setp.gt.and.u64 %%bt_q, %%bt_x, %%bt_y, %%bt_b;
 	cvt.u32.u64 %%bt_t, %%bt_x;
-	@%%bt_q bra $bt_C#;
-	and.b32 %%bt_t, %%bt_t, %%bt_i;
-	mad.wide.u32 %%bt_y, %%bt_t, 4, %%bt_v;
+	and.b32 %%bt_j, %%bt_t, %%bt_i;
+	mad.wide.u32 %%bt_v, %%bt_j, 4, %%bt_v;
+	add.u32 %%bt_t, %%bt_t, 1;
+	ld.SPACE.u64 %%bt_u, [CTL];
 $bt_L#:
-	ld.volatile.global.u32 %%bt_t, [%%bt_y];
-	setp.ne.u32 %%bt_q, %%bt_t, 0;
-	@%%bt_q bra $bt_G#;
-	ld.SPACE.u64 %%bt_x, [CTL];
-	ld.volatile.global.u32 %%bt_t, [%%bt_x+%[9]d];
-	and.b32 %%bt_t, %%bt_t, 1;
-	setp.ne.u32 %%bt_q, %%bt_t, 0;
-	@%%bt_q bra $bt_D#;
+	mov.b32 %%bt_j, 0;
+	@%%bt_q ld.volatile.global.u32 %%bt_t, [%%bt_v];
+	@%%bt_q ld.volatile.global.u32 %%bt_j, [%%bt_u+%[9]d];
+	and.b32 %%bt_j, %%bt_j, 1;
+	or.b32 %%bt_j, %%bt_j, %%bt_t;
+	setp.eq.and.u32 %%bt_r, %%bt_j, 0, %%bt_q;
 	PAUSE
-	bra $bt_L#;
-$bt_G#:
-	st.volatile.global.u32 [%%bt_y], 0;
+	@%%bt_r bra $bt_L#;
+	setp.ne.and.u32 %%bt_b, %%bt_t, 0, %%bt_b;
+	and.pred %%bt_q, %%bt_q, %%bt_b;
+	@%%bt_q st.volatile.global.u32 [%%bt_v], 0;
+	mov.pred %%bt_p, %%bt_b;
+	setp.lt.s64 %%bt_r, %%bt_w, 0;
+	selp.b64 %%bt_u, %%bt_w, %#[1]x, %%bt_r;
+	add.u64 %%bt_w, %%bt_u, %[3]d;
 	sub.u32 %%bt_t, %%bt_t, 1;
-$bt_C#:
-	mov.b64 %%bt_u, %%bt_w;
 	ld.SPACE.u64 %%bt_x, [CTL+32];
-	mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
+	@%%bt_p mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
 	mov.u64 %%bt_x, %%gridid;
 	or.b64 %%bt_x, %%bt_x, %#[2]x;
 	mov.u32 %%bt_t, %%ctaid.z;
@@ -285,26 +279,23 @@ $bt_C#:
 	or.b32 %%bt_i, %%bt_i, %%bt_j;
 	or.b32 %%bt_i, %%bt_i, 0x80000000;
 	mov.b64 %%bt_y, {%%bt_t, %%bt_i};
-	st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
+	@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	mov.u64 %%bt_x, %%clock64;
 	mov.u64 %%bt_y, %%globaltimer;
-	and.b64 %%bt_v, %%bt_c, %#[4]x;
-	or.b64 %%bt_v, %%bt_v, %#[5]x;
 	or.b64 %%bt_x, %%bt_x, %#[2]x;
 	or.b64 %%bt_y, %%bt_y, %#[2]x;
-	st.volatile.global.v2.b64 [%%bt_w+16], {%%bt_x, %%bt_y};
-	add.u64 %%bt_w, %%bt_w, %[6]d;
-	setp.lt.s64 %%bt_q, %%bt_u, 0;
+	@%%bt_p st.volatile.global.v2.b64 [%%bt_w+16], {%%bt_x, %%bt_y};
+	@%%bt_p add.u64 %%bt_w, %%bt_w, %[6]d;
 	shr.u64 %%bt_u, %%bt_u, %[7]d;
 	cvt.u32.u64 %%bt_t, %%bt_u;
 	and.b32 %%bt_t, %%bt_t, 0x7fffffff;
-	setp.ne.and.u32 %%bt_q, %%bt_t, 0, %%bt_q;
+	setp.ne.and.u32 %%bt_q, %%bt_t, 0, %%bt_p;
 	or.b32 %%bt_t, %%bt_t, 0x80000000;
-	mov.u32 %%bt_i, %%laneid;
-	mov.u32 %%bt_j, 1;
-	shl.b32 %%bt_i, %%bt_j, %%bt_i;
+	add.u32 %%bt_i, %%bt_l, 1;
 	mov.b64 %%bt_y, {%%bt_i, %%bt_t};
-	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_v, %%bt_y};
+	and.b64 %%bt_x, %%bt_c, %#[4]x;
+	or.b64 %%bt_x, %%bt_x, %#[5]x;
+	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
 	bra $bt_B#;
 `, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags)

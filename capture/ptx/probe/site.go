@@ -30,7 +30,7 @@ type Site struct {
 }
 
 // Takes says which operands come out of the record.
-type Takes uint16
+type Takes uint32
 
 // The operands of a record, and where in it they are: in the operand of its
 // first slot (o), or the values of the second (v0, v1).
@@ -48,6 +48,7 @@ const (
 	TakesMask                      // v0: 32 bits
 	TakesPhase                     // v0
 	TakesBegan                     // v1, from bit 1 on: clock64 when a wait began. The record is of the wait and of its end
+	TakesSince                     // o, from bit 18 on: the same, as 128 cycles before the end. The address has 18 bits
 	TakesEachCTA                   // v0: 16 bits, ranks: an event for each
 	TakesYes                       // the answer of a test is yes
 )
@@ -88,9 +89,13 @@ func (s *Site) Append(events []trace.Event, r *Record, at *Place) []trace.Event 
 		e.Pred = uint32(v0) & r.Lanes
 	}
 	if takes(TakesAddr) {
-		of := r.Operand >> rankShift
-		e.Addr = uint64(r.Operand & (1<<rankShift - 1))
-		if of == 0 && takes(TakesLocal) {
+		addr := r.Operand
+		if takes(TakesSince) {
+			addr &= 1<<sinceShift - 1
+		}
+		of := addr >> rankShift
+		e.Addr = uint64(addr & (1<<rankShift - 1))
+		if of == 0 && takes(TakesLocal|TakesSince) {
 			of = rank
 		}
 		rank = of
@@ -135,13 +140,25 @@ func (s *Site) Append(events []trace.Event, r *Record, at *Place) []trace.Event 
 	if takes(TakesAddr) {
 		at.own(&e, rank)
 	}
-	if takes(TakesBegan) {
+	if takes(TakesBegan | TakesSince) {
 		wait := e
 		wait.Kind, wait.Clk = trace.KindMbarWait, int64(v1>>1)
+		if takes(TakesSince) {
+			wait.Clk = r.Clock - int64(r.Operand>>sinceShift)<<sinceUnit
+		}
 		events = append(events, wait)
 	}
 	return append(events, e)
 }
+
+// A wait that was over at once has its duration behind the address, which is
+// less than 256 KiB: a CTA has no more shared memory. One of more than a
+// million cycles seems to have begun later.
+const (
+	sinceShift = 18
+	sinceUnit  = 7 // binary digits of a cycle count that are cut
+	maxSince   = 1<<(31-sinceShift) - 1
+)
 
 // rankShift is where an address in shared::cluster has the rank of its CTA on
 // sm_90 and later.

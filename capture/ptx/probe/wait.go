@@ -99,7 +99,11 @@ func (p *probe) wait(i interp.Instruction, answer string, takes Takes, byToken b
 	p.site(op, takes, slots, fields...)
 	op.Kind = trace.KindMbarDone
 	p.site(op, takes, slots, fields...)
-	p.site(op, takes|TakesBegan, 2, fields...)
+	passed := takes | TakesSince
+	if byToken {
+		passed = takes | TakesBegan
+	}
+	p.site(op, passed, slots, fields...)
 	p.emit("selp.b32 %%bt_h, %d, %d, %%bt_s;", waitDone, waitPassed)
 	p.emit("selp.b32 %%bt_h, %%bt_h, %d, %s;", waitBegan, answer)
 	p.emit("not.pred %%bt_e, %%bt_s;")
@@ -142,33 +146,44 @@ func (p *probe) ask(i interp.Instruction, answer, token string, site uint32, tak
 // testRecord writes the record of a test whose site is that of number site and
 // as many more as h says.
 func (p *probe) testRecord(site uint32, token string, isWait bool) {
-	end := p.room()
+	p.room()
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("cvt.u64.u32 %%bt_y, %%bt_h;")
 	p.emit("shl.b64 %%bt_y, %%bt_y, 40;")
 	p.emit("add.u64 %%bt_y, %%bt_y, %#x;", valid|uint64(site)<<40)
 	p.emit("or.b64 %%bt_x, %%bt_x, %%bt_y;")
-	if isWait {
-		p.emit("setp.eq.and.u32 %%bt_e, %%bt_h, %d, %%bt_p;", waitPassed)
+	if isWait && token == "" {
+		p.since()
 	}
 	p.operand("%bt_a")
 	p.emit("@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
-	began := func(r string) { p.emit("shl.b64 %s, %%bt_d, 1;", r) }
+	slots := 1
 	if token != "" {
-		low := func(r string) { p.emit("mov.b64 %s, %s;", r, token) }
-		high := func(r string) {
-			began(r)
-			p.emit("shr.u64 %%bt_u, %s, 63;", token)
-			p.emit("or.b64 %s, %s, %%bt_u;", r, r)
-		}
-		p.values("%bt_p", []value{low, high})
-		p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", 2*SlotBytes)
-	} else {
-		if isWait {
-			p.values("%bt_e", []value{p.zero(), began})
-			p.emit("@%%bt_e add.u64 %%bt_w, %%bt_w, %d;", SlotBytes)
-		}
-		p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", SlotBytes)
+		slots = 2
+		p.values("%bt_p", []value{
+			func(r string) { p.emit("mov.b64 %s, %s;", r, token) },
+			func(r string) {
+				p.emit("shl.b64 %s, %%bt_d, 1;", r)
+				p.emit("shr.u64 %%bt_u, %s, 63;", token)
+				p.emit("or.b64 %s, %s, %%bt_u;", r, r)
+			},
+		})
 	}
-	p.emit("%s", end)
+	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", slots*SlotBytes)
+}
+
+// since puts the time that a wait took into the upper bits of its address, if
+// it was over at once: that address is in the own CTA, so that its lower bits
+// say all.
+func (p *probe) since() {
+	p.emit("cvt.u32.u64 %%bt_t, %%bt_c;")
+	p.emit("cvt.u32.u64 %%bt_i, %%bt_d;")
+	p.emit("sub.u32 %%bt_t, %%bt_t, %%bt_i;")
+	p.emit("shr.u32 %%bt_t, %%bt_t, %d;", sinceUnit)
+	p.emit("min.u32 %%bt_t, %%bt_t, %d;", maxSince)
+	p.emit("shl.b32 %%bt_t, %%bt_t, %d;", sinceShift)
+	p.emit("and.b32 %%bt_i, %%bt_a, %d;", 1<<sinceShift-1)
+	p.emit("or.b32 %%bt_t, %%bt_t, %%bt_i;")
+	p.emit("setp.eq.u32 %%bt_q, %%bt_h, %d;", waitPassed)
+	p.emit("selp.b32 %%bt_a, %%bt_t, %%bt_a, %%bt_q;")
 }
