@@ -13,21 +13,20 @@
 // Compute Sanitizer (of CUDA 13.0, on an H100) calls patches at the begin and
 // end of threads, before and after bar.sync and bar.red (it does not tell them
 // apart), before mbarrier operations, after tests of them with the answer,
-// before bulk copies, and around syncwarp and the cluster's barrier. Nothing is
-// called for bar.arrive, and it does not pass:
+// before bulk copies, and around syncwarp and the cluster's barrier. It calls
+// nothing at bar.arrive, and does not pass
 //
 //   - the predicate and result of bar.red: it is recorded as a bar.sync
-//   - an mbarrier's count when it is initialised: that is read from the
-//     mbarrier afterwards, as sm_90 keeps it there
-//   - the bytes that expect_tx announces: they are unknown
-//   - tokens
-//   - tensor copies: their bytes are unknown anyway
+//   - an mbarrier's count when it is initialised, the parity or token that a
+//     lane waits for (what is passed instead differs from lane to lane of one
+//     wait), nor the bytes that are announced
 //
 // # What is observed
 //
 // A replay takes an absent event of a family that is observed for one that did
 // not happen, so a family is observed only if all of it is seen. Named barriers
-// are, in a module without bar.arrive; that takes nvdisasm to tell. mbarriers
-// are on sm_90. What is seen of other families is recorded as marks, which
-// nothing is concluded from: never a false deadlock.
+// are, in a kernel without bar.arrive; that takes nvdisasm to tell. mbarriers
+// are not. What is seen of a family that is not observed is recorded as marks,
+// which nothing is concluded from: never a false deadlock. A wait that asks an
+// mbarrier again and again is two marks: that it began and that it is done.
 package sanitizer

@@ -17,8 +17,6 @@ type Options struct {
 	// none there are no lines, and named barriers are not observed.
 	Nvdisasm string
 	TempDir  string // for the file that it reads
-	// Major is the device's compute capability.
-	Major int
 }
 
 // Module is what a recorder has to know of a module that is patched.
@@ -57,20 +55,21 @@ func (m *Module) Observes(kernel string) []string {
 	return words
 }
 
-var families = [...]trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar, trace.FamilyCluster, trace.FamilySyncwarp}
+// families are those that can be observed.
+var families = [...]trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyCluster, trace.FamilySyncwarp}
 
 // newView is what is seen where there is, or is not, a bar.arrive.
-func newView(arrives bool, major int) view {
+func newView(arrives bool) view {
 	v := make(view)
 	for _, f := range families {
-		v[f] = !(f == trace.FamilyBar && arrives) && !(f == trace.FamilyMbar && major != 9)
+		v[f] = f != trace.FamilyBar || !arrives
 	}
 	return v
 }
 
 // look finds what is seen of the module's functions. A function that calls
 // others has whatever is anywhere in the module.
-func (m *Module) look(listing map[string][]cubin.Instruction, major int) {
+func (m *Module) look(listing map[string][]cubin.Instruction) {
 	arrives := make(map[string]bool)
 	for name, is := range listing {
 		arrives[name] = slices.ContainsFunc(is, func(i cubin.Instruction) bool { return i.Op == cubin.OpBarArrive })
@@ -79,11 +78,11 @@ func (m *Module) look(listing map[string][]cubin.Instruction, major int) {
 	for _, yes := range arrives {
 		some = some || yes
 	}
-	m.rest = newView(some, major)
+	m.rest = newView(some)
 	m.views = make(map[string]view)
 	for name, is := range listing {
 		if !slices.ContainsFunc(is, func(i cubin.Instruction) bool { return i.Op == cubin.OpCall }) {
-			m.views[name] = newView(arrives[name], major)
+			m.views[name] = newView(arrives[name])
 		}
 	}
 }
@@ -113,10 +112,10 @@ func Read(ctx context.Context, image []byte, o Options) (*Module, error) {
 
 // make fills the module in.
 func (m *Module) make(f *cubin.File, listing map[string][]cubin.Instruction, o Options) error {
-	m.look(listing, o.Major)
+	m.look(listing)
 	m.Next = max(o.Base, probe.FirstSite)
 	generic := m.Next
-	m.sites(place{sees: m.rest})
+	m.addSites(place{sees: m.rest})
 	var t []tableFunction
 	total := 0
 	for i := range f.Functions {
@@ -132,7 +131,7 @@ func (m *Module) make(f *cubin.File, listing map[string][]cubin.Instruction, o O
 		add := func(pc uint64, text string) {
 			row, _ := fn.Position(pc)
 			at.places = append(at.places, tablePlace{pc, m.Next})
-			m.sites(place{function: fn.Name, text: text, row: row, known: true, pc: pc, sees: m.view(fn.Name)})
+			m.addSites(place{function: fn.Name, text: text, row: row, known: true, pc: pc, sees: m.view(fn.Name)})
 		}
 		if fn.Kernel && (len(is) == 0 || is[0].PC != 0) {
 			add(0, "") // the begin

@@ -109,19 +109,13 @@ func event(t *testing.T, m *Module, site uint32, operand uint32, values ...uint6
 			f trace.Field
 			s string
 		}{
-			{trace.FieldBar, fmt.Sprintf("bar=%d", e.Bar)}, {trace.FieldAddr, fmt.Sprintf("addr=%#x", e.Addr)},
-			{trace.FieldCount, fmt.Sprintf("count=%d", e.Count)}, {trace.FieldBytes, fmt.Sprintf("bytes=%d", e.Bytes)},
-			{trace.FieldParity, fmt.Sprintf("parity=%d", e.Parity)}, {trace.FieldResult, fmt.Sprintf("result=%d", e.Result)},
-			{trace.FieldMask, fmt.Sprintf("mask=%#x", e.Mask)}, {trace.FieldCTAMask, fmt.Sprintf("ctas=%#x", e.CTAMask)},
-			{trace.FieldOwnerCTA, fmt.Sprintf("of=%d", e.Owner)}, {trace.FieldText, e.Text},
+			{trace.FieldBar, fmt.Sprintf("bar=%d", e.Bar)}, {trace.FieldCount, fmt.Sprintf("count=%d", e.Count)},
+			{trace.FieldMask, fmt.Sprintf("mask=%#x", e.Mask)}, {trace.FieldText, e.Text},
 			{trace.FieldLine, fmt.Sprintf("%s:%d", filepath.Base(e.File), e.Line)},
 		} {
 			if e.Has.Has(f.f) {
 				w = append(w, f.s)
 			}
-		}
-		if e.Clk != 1000 {
-			w = append(w, fmt.Sprintf("clk=%d", e.Clk))
 		}
 		got = append(got, strings.Join(w, " "))
 	}
@@ -129,7 +123,7 @@ func event(t *testing.T, m *Module, site uint32, operand uint32, values ...uint6
 }
 
 func TestRecords(t *testing.T) {
-	m := read(t, "lineinfo.cubin", Options{Base: 100, Nvdisasm: disassembler(t, "lineinfo.sass"), Major: 9})
+	m := read(t, "lineinfo.cubin", Options{Base: 100, Nvdisasm: disassembler(t, "lineinfo.sass")})
 	if m.Note != "" {
 		t.Errorf("a note: %s", m.Note)
 	}
@@ -149,22 +143,21 @@ func TestRecords(t *testing.T) {
 		{"relay+0xd0", 2, 64<<15 | 1, nil, "bar.sync bar=1 count=64 handoff.cu:17"},
 		{"relay+0xd0", 3, 1, nil, "bar.done bar=1 handoff.cu:17"},
 		{"relay+0xf0", 2, 0, nil, "bar.sync bar=0 count=0 handoff.cu:18"},
+		{"handoff+0x2e0", 4, 0, []uint64{0xffff, 0}, "syncwarp mask=0xffff handoff.cu:46"},
+		{"handoff+0x2e0", 5, 0, []uint64{0xffff, 0}, "syncwarp.done mask=0xffff handoff.cu:46"},
+		{"", 6, 0, nil, "cluster.arrive"},
+		{"", 7, 0, nil, "cluster.wait"},
+		{"", 8, 0, nil, "cluster.done"},
 		// Its partner arrives by bar.arrive, which nobody sees.
 		{"handoff+0x190", 2, 64<<15 | 1, nil, "mark bar.sync: BAR.SYNC.DEFER_BLOCKING 0x1, 0x40 handoff.cu:37"},
-		{"handoff+0x310", 2, 0, nil, "mark bar.sync: BAR.RED.POPC.DEFER_BLOCKING 0x0, P0 handoff.cu:47"},
-		{"handoff+0x100", 4, 0x400, []uint64{0, 32 << 1}, "mbar.init addr=0x400 count=32 handoff.cu:27"},
-		{"handoff+0x100", 22, 0x400, []uint64{0, 0}, "mark mbar.init, of a count that could not be read handoff.cu:27"},
-		{"handoff+0x270", 5, 0x400, []uint64{0, 2 << 1}, "mbar.arrive addr=0x400 count=2 handoff.cu:34"},
-		{"handoff+0x270", 5, 3<<24 | 0x400, []uint64{0, 1 << 1}, "mbar.arrive addr=0x400 count=1 of=7 handoff.cu:34"},
-		{"handoff+0x1e0", 10, 0x401, nil, "mbar.wait addr=0x400 parity=1 handoff.cu:42"},
-		{"handoff+0x1e0", 11, 0x400, nil, "mbar.done addr=0x400 parity=0 handoff.cu:42"},
-		{"handoff+0x1e0", 12, 0x400, []uint64{0, 900 << 1}, "mbar.wait addr=0x400 parity=0 handoff.cu:42 clk=900; mbar.done addr=0x400 parity=0 handoff.cu:42"},
-		{"handoff+0x1e0", 13, 0x400, nil, "mbar.test addr=0x400 parity=0 result=0 handoff.cu:42"},
-		{"handoff+0x2e0", 14, 0, []uint64{0xffff, 0}, "syncwarp mask=0xffff handoff.cu:46"},
-		{"", 16, 0, nil, "cluster.arrive"},
-		{"", 19, 0x400, []uint64{0, 1024 << 1}, "mbar.copy addr=0x400 bytes=1024"},
-		{"", 20, 0x400, []uint64{6, 512 << 1}, "mbar.copy addr=0x400 bytes=512 ctas=0x6"},
-		{"", 21, 0x400, nil, "mbar.cp_async_arrive addr=0x400"},
+		{"handoff+0x310", 3, 0, nil, "mark bar.done: BAR.RED.POPC.DEFER_BLOCKING 0x0, P0 handoff.cu:47"},
+		{"handoff+0x100", 9, 0, nil, "mark mbar.init: SYNCS.EXCH.64 URZ, [UR6], UR4 handoff.cu:27"},
+		{"handoff+0x270", 10, 0, nil, "mark mbar.arrive: SYNCS.ARRIVE.TRANS64.A1T0 R2, [R7+URZ], RZ handoff.cu:34"},
+		{"handoff+0x1e0", 15, 0, nil, "mark mbar.wait: SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R7+URZ], R0 handoff.cu:42"},
+		{"handoff+0x1e0", 16, 0, nil, "mark mbar.done: SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R7+URZ], R0 handoff.cu:42"},
+		{"", 17, 0, nil, "mark mbar.copy"},
+		{"", 18, 0, nil, "mark mbar.cp_async_arrive"},
+		{"", 31, 0, nil, "mark unknown"},
 	} {
 		site, ok := at[c.place]
 		if c.place == "" {
@@ -181,22 +174,15 @@ func TestRecords(t *testing.T) {
 }
 
 func TestObserves(t *testing.T) {
-	const all = "enter exit bar mbar cluster syncwarp"
-	for _, c := range []struct {
-		cubin, listing string
-		major          int
-		kernel, want   string
-		note           string
-	}{
-		{"lineinfo.cubin", "lineinfo.sass", 9, "relay", all, ""},
-		{"lineinfo.cubin", "lineinfo.sass", 9, "handoff", strings.Replace(all, "bar ", "", 1), ""},
-		{"lineinfo.cubin", "lineinfo.sass", 8, "relay", strings.Replace(all, " mbar", "", 1), ""},
-		{"debug.cubin", "debug.sass", 9, "relay", all, ""},
-		{"debug.cubin", "debug.sass", 9, "nowhere", strings.Replace(all, "bar ", "", 1), ""},
-		{"plain.cubin", "", 9, "relay", strings.Replace(all, "bar ", "", 1),
-			"there is no nvdisasm: events have no lines, and named barriers are not observed"},
+	const all, blind = "enter exit bar cluster syncwarp", "enter exit cluster syncwarp"
+	for _, c := range []struct{ cubin, listing, kernel, want, note string }{
+		{"lineinfo.cubin", "lineinfo.sass", "relay", all, ""},
+		{"lineinfo.cubin", "lineinfo.sass", "handoff", blind, ""},
+		{"debug.cubin", "debug.sass", "relay", all, ""},
+		{"debug.cubin", "debug.sass", "nowhere", blind, ""},
+		{"plain.cubin", "", "relay", blind, "there is no nvdisasm: events have no lines, and named barriers are not observed"},
 	} {
-		o := Options{Major: c.major}
+		o := Options{}
 		if c.listing != "" {
 			o.Nvdisasm = disassembler(t, c.listing)
 		}
@@ -218,7 +204,7 @@ func TestCallsAreObserved(t *testing.T) {
 		{call, false},
 		{append(call, "BAR.ARV", "BAR.SYNC"), true},
 	} {
-		m := read(t, "lineinfo.cubin", Options{Nvdisasm: disassembler(t, "lineinfo.sass", c.replace...), Major: 9})
+		m := read(t, "lineinfo.cubin", Options{Nvdisasm: disassembler(t, "lineinfo.sass", c.replace...)})
 		if got := slices.Contains(m.Observes("relay"), "bar"); got != c.bar {
 			t.Errorf("with %q: named barriers observed: %t, want %t", c.replace, got, c.bar)
 		}
@@ -231,7 +217,7 @@ func TestNoDisassembler(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("#!/bin/sh\necho nvdisasm fatal: no such arch >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	m := read(t, "lineinfo.cubin", Options{Nvdisasm: bad, Major: 9})
+	m := read(t, "lineinfo.cubin", Options{Nvdisasm: bad})
 	if !strings.Contains(m.Note, "nvdisasm fatal: no such arch") {
 		t.Errorf("note %q", m.Note)
 	}
@@ -247,29 +233,9 @@ func TestNoDisassembler(t *testing.T) {
 	}
 }
 
-// Whether an arrival announces bytes stands in the instruction.
-func TestArrivals(t *testing.T) {
-	for text, want := range map[string]trace.Kind{
-		"SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R7+URZ], RZ":        trace.KindMbarArrive,
-		"SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R7+URZ], RZ":    trace.KindMbarArrive,
-		"@P0 SYNCS.ARRIVE.TRANS64.ART0 R2, [R7+URZ], R3":    trace.KindMbarArrive,
-		"SYNCS.ARRIVE.TRANS64 RZ, [UR6], R2":                trace.KindMbarArrive,
-		"@!P0 SYNCS.ARRIVE.TRANS64.A1TR RZ, [UR6+0x10], R2": trace.KindMbarArriveExpectTx,
-		"SYNCS.ARRIVE.TRANS64.RED.A0TR RZ, [R7+URZ], R6":    trace.KindMbarExpectTx,
-		"SYNCS.ARRIVE.TRANS64.A0TX RZ, [R7+URZ], R6":        trace.KindMbarExpectTx,
-		"": trace.KindMbarArrive,
-		"SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R7+URZ], R0":    trace.KindMbarArrive,
-		"SYNCS.ARRIVE.TRANS64.OPTOUT.A1T0 RZ, [R7+URZ], UR4": trace.KindMbarArrive,
-	} {
-		if got, _, _ := arrival(text, variants[variantArrive]); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}
-
 // The native part has numbers of its own: they are the same.
 func TestNativeNumbers(t *testing.T) {
-	b, err := Sources.ReadFile("native/shared.h")
+	b, err := Source.ReadFile("native/shared.h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,8 +268,8 @@ func TestNativeNumbers(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	want := "vEnter vExit vBar vBarDone vInit vArrive vArriveDrop vArriveNoComplete vArriveDropNoComplete vInval vWait vDone vPassed vTest " +
-		"vSyncwarp vSyncwarpDone vClusterArrive vClusterWait vClusterDone vCopy vCopyMulticast vCpAsyncArrive vInitUnknown"
+	want := "vEnter vExit vBar vBarDone vSyncwarp vSyncwarpDone vClusterArrive vClusterWait vClusterDone vInit vArrive vArriveDrop " +
+		"vArriveNoComplete vArriveDropNoComplete vInval vWait vDone vCopy vCpAsyncArrive"
 	if got := strings.Join(names, " "); got != want || len(names) != len(variants) || len(variants) > sitesOfPlace {
 		t.Errorf("variants in shared.h: %s\nwant %s", got, want)
 	}

@@ -160,26 +160,25 @@ struct Here {
 
     // leads says whether this lane writes for the lanes that are here with the
     // same key, and who they are.
-    __device__ __forceinline__ bool leads(uint64_t key, uint32_t *lanes) {
-        uint32_t here = __activemask(), group;
+    __device__ __forceinline__ bool leads(uint32_t key, uint32_t *lanes) {
+        uint32_t here = __activemask();
         int same;
-        group = __match_all_sync(here, key, &same);
+        uint32_t group = __match_all_sync(here, key, &same);
         if (!same) group = __match_any_sync(here, key);
         *lanes = group;
         return laneid() == __ffs(group) - 1;
     }
 
-    __device__ __forceinline__ void record(uint32_t variant, uint32_t operand) {
+    __device__ __forceinline__ void record(uint32_t variant, uint32_t operand = 0) {
         uint32_t lanes;
         if (leads(operand, &lanes) && room()) put(site + variant, operand, lanes);
     }
 
-    __device__ __forceinline__ void record(uint32_t variant, uint32_t operand, uint64_t v0, uint64_t v1) {
+    __device__ __forceinline__ void recordMask(uint32_t variant, uint32_t mask) {
         uint32_t lanes;
-        uint64_t key = operand ^ v0 * 0x9e3779b97f4a7c15ull ^ v1 * 0xc2b2ae3d27d4eb4full;
-        if (leads(key, &lanes) && room()) {
-            put(site + variant, operand, lanes);
-            more(v0, v1);
+        if (leads(mask, &lanes) && room()) {
+            put(site + variant, 0, lanes);
+            more(mask, 0);
         }
     }
 
@@ -195,41 +194,10 @@ struct Here {
         lane->warp = w;
     }
 
-    // settle writes what is still to be said of what the lane did before: it
-    // comes to something else now.
-    __device__ __forceinline__ void settle() {
+    // comes is called where a lane comes to anything but a test of an mbarrier.
+    __device__ __forceinline__ void comes() {
         fresh(false);
-        uint32_t flags = lane->flags;
-        if (__any_sync(__activemask(), flags != 0)) settleLanes(flags);
-    }
-
-    __device__ __noinline__ void settleLanes(uint32_t flags) {
-        if (flags & laneInit) {
-            // The count stands in the mbarrier: how, is not documented. On sm_90 a new one has the count, negated, in 20
-            // bits from bit 1 and again from bit 43 on. The fence is for the unit that keeps mbarriers: what loads see
-            // of them is older without it. One that does not look like that is recorded without a count.
-            uint64_t state;
-            asm volatile("fence.proxy.async;\n\tld.volatile.shared.b64 %0, [%1];" : "=l"(state) : "r"(lane->initAddr) : "memory");
-            uint32_t count = (0x100000 - (state >> 1 & 0xfffff)) & 0xfffff;
-            uint32_t s = site;
-            site = lane->initSite;
-            record(count != 0 ? vInit : vInitUnknown, lane->initAddr, state & ~valid, static_cast<uint64_t>(count) << 1);
-            site = s;
-        }
-        if (flags & laneAsked) {
-            // It asked once and does not ask again: that was a test.
-            uint32_t s = site;
-            site = lane->waitSite;
-            record(vTest, lane->waitAddr);
-            site = s;
-        }
-        if (flags & laneWaits) {
-            // It asked many times, and goes on without an answer: what its wait
-            // came to is not known.
-            uint32_t lanes;
-            if (leads(flags, &lanes) && room()) put(siteGap, 1, lanes);
-        }
-        if (flags != 0) lane->flags = 0;
+        if (lane->waits != 0) lane->waits = 0;
     }
 };
 
@@ -246,15 +214,15 @@ __device__ __noinline__ SanitizerPatchResult btrace_enter(void *userdata, uint64
         p->start = globaltimer();
         p->grid = gridid();
     }
-    h.record(vEnter, 0);
+    h.record(vEnter);
     return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_exit(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    h.record(vExit, 0);
+    h.comes();
+    h.record(vExit);
     uint32_t lanes;
     bool leads = h.leads(0, &lanes);
     if (h.lane->at != 0) {
@@ -280,7 +248,7 @@ __device__ __noinline__ SanitizerPatchResult btrace_exit(void *userdata, uint64_
 __device__ __noinline__ SanitizerPatchResult btrace_bar(void *userdata, uint64_t pc, uint32_t bar, uint32_t count, uint32_t) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
+    h.comes();
     h.record(vBar, (count & 0xffff) << 15 | (bar & 0x7fff));
     return h.leave();
 }
@@ -288,7 +256,7 @@ __device__ __noinline__ SanitizerPatchResult btrace_bar(void *userdata, uint64_t
 __device__ __noinline__ SanitizerPatchResult btrace_bar_release(void *userdata, uint64_t pc, uint32_t bar, uint32_t, uint32_t) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
+    h.comes();
     h.record(vBarDone, bar & 0x7fff);
     return h.leave();
 }
@@ -296,137 +264,95 @@ __device__ __noinline__ SanitizerPatchResult btrace_bar_release(void *userdata, 
 __device__ __noinline__ SanitizerPatchResult btrace_syncwarp(void *userdata, uint64_t pc, uint32_t mask) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    h.record(vSyncwarp, 0, mask, 0);
+    h.comes();
+    h.recordMask(vSyncwarp, mask);
     return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_syncwarp_release(void *userdata, uint64_t pc, uint32_t mask) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    h.record(vSyncwarpDone, 0, mask, 0);
+    h.comes();
+    h.recordMask(vSyncwarpDone, mask);
     return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_cluster_arrive(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    h.record(vClusterArrive, 0);
+    h.comes();
+    h.record(vClusterArrive);
     return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_cluster_wait(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    h.record(vClusterWait, 0);
+    h.comes();
+    h.record(vClusterWait);
     return h.leave();
 }
 
 __device__ __noinline__ SanitizerPatchResult btrace_cluster_done(void *userdata, uint64_t pc) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    h.record(vClusterDone, 0);
+    h.comes();
+    h.record(vClusterDone);
     return h.leave();
 }
 
-__device__ __forceinline__ uint32_t address(void *barrier) { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(barrier)) & 0x7fffffff; }
-
-// The mbarrier operations but waits: what they are is told by kind.
-__device__ __noinline__ SanitizerPatchResult btrace_mbarrier(void *userdata, uint64_t pc, void *barrier, uint32_t kind, uint32_t data) {
-    if (kind == SANITIZER_CUDA_BARRIER_WAIT) return SANITIZER_PATCH_SUCCESS;
+// The mbarrier operations but waits: what they are is told by kind. What is
+// passed beside that is not used: see package sanitizer.
+__device__ __noinline__ SanitizerPatchResult btrace_mbarrier(void *userdata, uint64_t pc, void *, uint32_t kind, uint32_t) {
+    uint32_t variant;
+    switch (kind) {
+    case SANITIZER_CUDA_BARRIER_INIT: variant = vInit; break;
+    case SANITIZER_CUDA_BARRIER_ARRIVE: variant = vArrive; break;
+    case SANITIZER_CUDA_BARRIER_ARRIVE_DROP: variant = vArriveDrop; break;
+    case SANITIZER_CUDA_BARRIER_ARRIVE_NOCOMPLETE: variant = vArriveNoComplete; break;
+    case SANITIZER_CUDA_BARRIER_ARRIVE_DROP_NOCOMPLETE: variant = vArriveDropNoComplete; break;
+    case SANITIZER_CUDA_BARRIER_INVALIDATE: variant = vInval; break;
+    default: return SANITIZER_PATCH_SUCCESS;
+    }
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    uint32_t addr = address(barrier);
-    switch (kind) {
-    case SANITIZER_CUDA_BARRIER_INIT:
-        // The count is not passed: it is read when the lane comes to something
-        // else, and the instruction is over.
-        h.lane->initAddr = addr;
-        h.lane->initSite = h.site;
-        h.lane->flags = laneInit;
-        break;
-    case SANITIZER_CUDA_BARRIER_ARRIVE:
-        h.record(vArrive, addr, 0, static_cast<uint64_t>(data) << 1);
-        break;
-    case SANITIZER_CUDA_BARRIER_ARRIVE_DROP:
-        h.record(vArriveDrop, addr, 0, static_cast<uint64_t>(data) << 1);
-        break;
-    case SANITIZER_CUDA_BARRIER_ARRIVE_NOCOMPLETE:
-        h.record(vArriveNoComplete, addr, 0, static_cast<uint64_t>(data) << 1);
-        break;
-    case SANITIZER_CUDA_BARRIER_ARRIVE_DROP_NOCOMPLETE:
-        h.record(vArriveDropNoComplete, addr, 0, static_cast<uint64_t>(data) << 1);
-        break;
-    case SANITIZER_CUDA_BARRIER_INVALIDATE:
-        h.record(vInval, addr);
-        break;
-    }
+    h.comes();
+    h.record(variant);
     return h.leave();
 }
 
 // One answer to a test_wait or try_wait. A lane that is told no again and again
-// is recorded once, as one that began to wait.
-__device__ __noinline__ SanitizerPatchResult btrace_mbarrier_attempt(void *userdata, uint64_t pc, void *barrier, uint32_t kind, uint32_t data,
+// is recorded once.
+__device__ __noinline__ SanitizerPatchResult btrace_mbarrier_attempt(void *userdata, uint64_t pc, void *barrier, uint32_t kind, uint32_t,
                                                                      uint32_t result) {
     if (kind != SANITIZER_CUDA_BARRIER_WAIT) return SANITIZER_PATCH_SUCCESS;
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    uint32_t what = (address(barrier) & ~1u) | (data & 1);
     h.fresh(false);
-    Lane *l = h.lane;
-    uint32_t flags = l->flags;
-    if (flags & (laneAsked | laneWaits) && l->waitAddr != what || flags & laneInit) {
-        h.settle();
-        flags = 0;
-    }
-    if (!result) {
-        if (flags & laneWaits) return h.leave();
-        if (flags & laneAsked) {
-            h.record(vWait, what);
-            l->flags = laneWaits;
-            return h.leave();
-        }
-        l->waitAddr = what;
-        l->waitSite = h.site;
-        l->waitClock = h.clock;
-        l->flags = laneAsked;
-        return h.leave();
-    }
-    l->flags = 0;
-    uint32_t lanes;
-    bool leads = h.leads(static_cast<uint64_t>(flags) << 32 | what, &lanes);
-    if (!leads || !h.room()) return h.leave();
-    if (flags & laneWaits) {
-        h.put(h.site + vDone, what, lanes);
-    } else {
-        h.put(h.site + vPassed, what, lanes);
-        h.more(0, (flags & laneAsked ? l->waitClock : h.clock) << 1);
+    uint32_t waits = static_cast<uint32_t>(reinterpret_cast<uint64_t>(barrier)) + 1;
+    if (result) {
+        h.record(vDone);
+        h.lane->waits = 0;
+    } else if (h.lane->waits != waits) {
+        h.record(vWait);
+        h.lane->waits = waits;
     }
     return h.leave();
 }
 
-__device__ __noinline__ SanitizerPatchResult btrace_copy(void *userdata, uint64_t pc, uint64_t, uint32_t, uint32_t barrier, uint32_t data, uint32_t multicast) {
+__device__ __noinline__ SanitizerPatchResult btrace_copy(void *userdata, uint64_t pc, uint64_t, uint32_t, uint32_t, uint32_t, uint32_t) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    uint64_t bytes = 16ull * (data & 0xffff);
-    if (multicast)
-        h.record(vCopyMulticast, barrier & 0x7fffffff, data >> 16, bytes << 1);
-    else
-        h.record(vCopy, barrier & 0x7fffffff, 0, bytes << 1);
+    h.comes();
+    h.record(vCopy);
     return h.leave();
 }
 
-__device__ __noinline__ SanitizerPatchResult btrace_cp_async_arrive(void *userdata, uint64_t pc, uint32_t barrier) {
+__device__ __noinline__ SanitizerPatchResult btrace_cp_async_arrive(void *userdata, uint64_t pc, uint32_t) {
     Here h(userdata, pc);
     if (h.off) return SANITIZER_PATCH_SUCCESS;
-    h.settle();
-    h.record(vCpAsyncArrive, barrier & 0x7fffffff);
+    h.comes();
+    h.record(vCpAsyncArrive);
     return h.leave();
 }
 }

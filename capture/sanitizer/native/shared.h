@@ -30,6 +30,11 @@ enum Variant : uint32_t {
     vExit,
     vBar,
     vBarDone,
+    vSyncwarp,
+    vSyncwarpDone,
+    vClusterArrive,
+    vClusterWait,
+    vClusterDone,
     vInit,
     vArrive,
     vArriveDrop,
@@ -37,41 +42,24 @@ enum Variant : uint32_t {
     vArriveDropNoComplete,
     vInval,
     vWait,
-    vDone,    // of a wait that was recorded
-    vPassed,  // a wait and its end in one
-    vTest,    // of which the answer was no
-    vSyncwarp,
-    vSyncwarpDone,
-    vClusterArrive,
-    vClusterWait,
-    vClusterDone,
+    vDone,
     vCopy,
-    vCopyMulticast,
     vCpAsyncArrive,
-    vInitUnknown,  // an initialisation with a count that could not be read
     variants = 32,
 };
 
-// Lanes has what is known of the lane that is in a place of the hardware: an
+// Lane has what is known of the lane that is in a place of the hardware: an
 // SM, a slot for a warp, a lane. It is kept between callbacks.
 struct Lane {
-    uint64_t at;        // the next slot in its chunk; 0: it has none
-    uint32_t lost;      // records dropped since its last
-    uint32_t flags;     // the constants below
-    uint32_t waitAddr;  // with its parity: the mbarrier that it asked last
-    uint32_t waitSite;
-    uint64_t waitClock;  // when it asked first
-    uint32_t initAddr;   // of an mbarrier that it initialises
-    uint32_t initSite;
-    uint64_t grid;  // whose lane it is
+    uint64_t at;     // the next slot in its chunk; 0: it has none
+    uint64_t grid;   // whose lane it is
     uint32_t cta;
     uint32_t warp;
+    uint32_t lost;   // records dropped since its last
+    uint32_t waits;  // for this mbarrier (its address plus 1); 0: it does not wait
 };
 
-constexpr uint32_t laneAsked = 1;     // it asked once, and was told no
-constexpr uint32_t laneWaits = 2;     // a wait is recorded
-constexpr uint32_t laneInit = 4;      // an mbarrier was initialised by it just now
-constexpr uint32_t warpsPerSM = 64;   // hardware slots for warps, at most
+constexpr uint32_t warpsPerSM = 64;  // hardware slots for warps, at most
 constexpr uint32_t lanesPerSM = 32 * warpsPerSM;
 
 // Context is in device memory, one a CUDA context.
