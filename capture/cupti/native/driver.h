@@ -32,6 +32,8 @@ namespace btrace {
   X(ModuleLoadData, cuModuleLoadData)                                  \
   X(ModuleLoadDataEx, cuModuleLoadDataEx)                              \
   X(ModuleLoadFatBinary, cuModuleLoadFatBinary)                        \
+  X(ModuleUnload, cuModuleUnload)                                      \
+  X(LibraryUnload, cuLibraryUnload)                                    \
   X(ModuleGetGlobal, cuModuleGetGlobal_v2)                             \
   X(FuncGetModule, cuFuncGetModule)                                    \
   X(LibraryLoadData, cuLibraryLoadData)                                \

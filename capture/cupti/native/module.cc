@@ -76,7 +76,8 @@ CUresult fillLibrary(CUcontext context, CUlibrary library) {
 
 // fill fills in what is loaded in the current context and not yet filled in.
 // The lock is not held over calls into the driver, whose own locks come first.
-void fill(CUcontext context) {
+// It returns the first thing that went wrong.
+CUresult fill(CUcontext context) {
   std::set<CUmodule> modules;
   std::set<CUlibrary> libraries;
   Table& t = table();
@@ -92,13 +93,21 @@ void fill(CUcontext context) {
     auto it = loaded.find(handle);
     return it == loaded.end() ? uint64_t{0} : it->second.module;
   };
-  for (CUmodule m : modules) tell(number(t.modules, m), context, fillModule(context, m));
-  for (CUlibrary l : libraries) tell(number(t.libraries, l), context, fillLibrary(context, l));
+  CUresult worst = CUDA_SUCCESS;
+  auto told = [context, &worst](uint64_t module, CUresult r) {
+    tell(module, context, r);
+    if (worst == CUDA_SUCCESS) worst = r;
+  };
+  for (CUmodule m : modules) told(number(t.modules, m), fillModule(context, m));
+  for (CUlibrary l : libraries) told(number(t.libraries, l), fillLibrary(context, l));
+  return worst;
 }
 
-// loaded is called with what a load returned.
+// loaded is called with what a load returned. It says how filling in the control
+// block went: the driver looks at a library's code only when something of it is
+// asked for, so that may be the first to see that the code cannot be loaded.
 template <typename Handle>
-void loaded(std::unordered_map<Handle, Loaded>& to, Handle handle, uint64_t module, CUcontext context) {
+CUresult loaded(std::unordered_map<Handle, Loaded>& to, Handle handle, uint64_t module, CUcontext context) {
   {
     std::lock_guard<std::mutex> guard(table().lock);
     Loaded& l = to[handle];
@@ -108,8 +117,11 @@ void loaded(std::unordered_map<Handle, Loaded>& to, Handle handle, uint64_t modu
     table().settled.clear();
   }
   // A library can come before there is a context.
-  if (context && !captures().any()) fill(context);
+  return context && !captures().any() ? fill(context) : CUDA_SUCCESS;
 }
+
+CUresult drop(CUmodule m) { return cu().ModuleUnload(m); }
+CUresult drop(CUlibrary l) { return cu().LibraryUnload(l); }
 
 // exitLoad is the exit of a load: again calls the function with the original
 // image, which is needed where the replacement could not be loaded.
@@ -119,11 +131,16 @@ void exitLoad(const CUpti_CallbackData* c, std::unordered_map<Handle, Loaded>& t
   if (!l || l->image.module() == 0) return;
   auto* result = static_cast<CUresult*>(c->functionReturnValue);
   CUcontext context = c->context ? c->context : currentContext();
-  if (*result == CUDA_SUCCESS) {
-    loaded(to, *handle, l->image.module(), context);
-    return;
+  if (*result != CUDA_SUCCESS) {
+    tell(l->image.module(), context, *result);
+  } else {
+    if (loaded(to, *handle, l->image.module(), context) == CUDA_SUCCESS || !l->image.replaced()) return;
+    {
+      std::lock_guard<std::mutex> guard(table().lock);
+      to.erase(*handle);
+    }
+    drop(*handle);
   }
-  tell(l->image.module(), context, *result);
   if (l->image.replaced()) *result = again(l->original);
 }
 
