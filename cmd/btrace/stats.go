@@ -31,7 +31,7 @@ the bytes of asynchronous copies come last, that is "bytes". Quantiles are withi
 everything else is exact. The times are the recorder's: what recording itself took is in them.`,
 		Example: `  btrace stats run.zst
   btrace stats run.zst --barrier mbar:0x1420 --top 20
-  btrace stats run.zst --format csv | duckdb -c "select * from '/dev/stdin' where row = 'phase'"`,
+  btrace stats run.zst --format csv > waits.csv`,
 		Args: exactly(1, "one trace"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}

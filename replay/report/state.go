@@ -97,23 +97,28 @@ func WriteState(p *plain.Printer, file string, l *trace.Launch, s *replay.State)
 	for _, w := range s.Warps {
 		for _, st := range w.Strands {
 			who := strings.Join(rules.Threads([]rules.Lanes{{CTA: w.CTA, Warp: w.Warp, Mask: st.Lanes}}, w.CTA, l), " ")
-			what := []string{st.Activity.String()}
-			if st.On.Barrier.Kind != trace.BarrierNone {
-				what = append(what, "on", barrierName(st.On))
-			}
-			if st.Op != "" {
-				what = append(what, "since", Time(st.Since), "after", fmt.Sprintf("%s #%d", st.Op, st.Seq))
-			}
-			if at := source(in(l, st.Location)); at != "" {
-				what = append(what, "at", at)
-			}
-			p.Printf("  cta %d %-12s %s\n", w.CTA, who, strings.Join(what, " "))
+			p.Printf("  cta %d %-12s %s\n", w.CTA, who, strandText(&st, l))
 		}
 	}
 	p.Printf("barriers\n")
 	for _, b := range s.Barriers {
 		p.Printf("  cta %d %-12s %s\n", b.CTA, b.Barrier.String(), strings.Join(barrierState(&b, l), ", "))
 	}
+}
+
+// strandText is what lanes do, in a line.
+func strandText(st *replay.Strand, l *trace.Launch) string {
+	what := []string{st.Activity.String()}
+	if st.On.Barrier.Kind != trace.BarrierNone {
+		what = append(what, "on", barrierName(st.On))
+	}
+	if st.Op != "" {
+		what = append(what, "since", Time(st.Since), "after", fmt.Sprintf("%s #%d", st.Op, st.Seq))
+	}
+	if at := source(in(l, st.Location)); at != "" {
+		what = append(what, "at", at)
+	}
+	return strings.Join(what, " ")
 }
 
 func barrierState(b *replay.BarrierState, l *trace.Launch) []string {
