@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "channel.h"
+#include "context.h"
 #include "driver.h"
 
 namespace btrace {
@@ -59,10 +60,12 @@ void CUPTIAPI fullBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t by
 
 void flushRegularly() {
   Inside inside;
-  while (running && channel().open()) {
+  while (running && channel().there()) {
     std::this_thread::sleep_for(kPeriod);
     cupti().ActivityFlushAll(0);
   }
+  // Whoever drops the channel, kernels may be waiting for the recorder.
+  if (running) abandonRings();
 }
 
 }  // namespace

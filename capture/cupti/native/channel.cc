@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -172,6 +173,17 @@ bool Channel::connect(const char* path) {
 }
 
 bool Channel::open() const { return socket_fd.load(std::memory_order_relaxed) >= 0; }
+
+bool Channel::there() {
+  if (!open()) return false;
+  std::lock_guard<std::mutex> guard(lock());
+  pollfd p{socket_fd, 0, 0};
+  if (p.fd < 0) return false;
+  if (poll(&p, 1, 0) <= 0 || !(p.revents & (POLLHUP | POLLERR))) return true;
+  socket_fd = -1;
+  ::close(p.fd);
+  return false;
+}
 
 bool Channel::send(Message& m) {
   if (!open()) return false;

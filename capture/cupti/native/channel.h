@@ -76,6 +76,9 @@ class Channel {
   // connect opens the socket. It says whether there is a recorder.
   bool connect(const char* path);
   bool open() const;
+  // there looks whether the recorder still is, without waiting; if not, the
+  // channel is closed.
+  bool there();
   // send says whether the message went out.
   bool send(Message& m);
   // ask sends a message, with a descriptor if fd >= 0, and waits for the answer,

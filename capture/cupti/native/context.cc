@@ -20,6 +20,8 @@ namespace {
 constexpr uint64_t kRingMagic = 0x3152454341525442;  // "BTRACER1"
 constexpr uint32_t kRingVersion = 1;
 constexpr size_t kRingHeader = 4096;
+constexpr size_t kRingFlags = 0x14;
+constexpr uint32_t kDrop = 1;
 constexpr uint32_t kMaxChunk = 1 << 20;
 
 // Control is what the probes read; the variable may be longer.
@@ -115,7 +117,7 @@ std::string mapRing(int fd, uint64_t bytes, Context& c) {
       fifo > bytes || 4 * chunks > bytes - fifo || first > bytes || chunk * chunks > bytes - first)
     return "the recorder's ring is not one that this library knows";
   c.control.mask = static_cast<uint32_t>(chunks - 1);
-  c.control.flags = u32(0x14);
+  c.control.flags = u32(kRingFlags);
   c.control.fifo = fifo;
   c.control.chunks = first;
   return {};
@@ -249,6 +251,16 @@ void contextsEnded() {
     if (!c.memory) continue;
     cu().MemHostUnregister(c.memory);
     munmap(c.memory, c.bytes);
+  }
+}
+
+void abandonRings() {
+  std::lock_guard<std::mutex> guard(contexts().lock);
+  for (auto& [handle, c] : contexts().live) {
+    if (!c.memory) continue;
+    auto* flags = reinterpret_cast<uint32_t*>(static_cast<char*>(c.memory) + kRingFlags);
+    __atomic_fetch_or(flags, kDrop, __ATOMIC_RELEASE);
+    c.control.flags |= kDrop;
   }
 }
 

@@ -23,6 +23,10 @@ void announceFirst();
 void contextEnding(CUcontext context);
 void contextsEnded();
 
+// abandonRings tells the lanes that wait for the recorder to free memory that it
+// will not: they drop their records and go on. For when the recorder is gone.
+void abandonRings();
+
 // contextNumber is CUPTI's number for a context: from 1, 0 for none.
 uint32_t contextNumber(CUcontext context);
 // currentContext is this thread's.
