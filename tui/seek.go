@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"btrace/replay"
+	"btrace/replay/rules"
 	"btrace/trace"
 )
 
@@ -234,7 +235,7 @@ func (m *model) seekZoom() {
 }
 
 // seekHang moves the playhead of a hang on to where all who wait at its root
-// have begun to: the finding's time is that of the first, and the state there
+// have begun to, and those who have exited have: the finding's time is that of the first, and the state there
 // does not yet show what the story tells.
 func (m *model) seekHang(finding int, f replay.Finding) {
 	m.seek(func(m *model) job {
@@ -246,6 +247,9 @@ func (m *model) seekHang(finding int, f replay.Finding) {
 			}
 		}
 		add(f.Threads)
+		if f.Rule == rules.DeadlockExited {
+			add(f.Missing)
+		}
 		for _, w := range f.Behind[:min(len(f.Behind), mostLanes)] {
 			if slices.Contains(f.Cycle, w.BarrierRef) {
 				add(w.Threads)
