@@ -62,9 +62,12 @@ func TestLitmus(t *testing.T) {
 		p := program{
 			name: row[1], file: row[1], entry: "row", src: read(t, filepath.Join(data, "litmus", row[1])),
 			cfg:  emu.Config{Grid: trace.Dim{ctas, 1, 1}, Cluster: trace.Dim{ctas, 1, 1}, Block: trace.Dim{threads, 1, 1}},
-			args: []string{fmt.Sprintf("buf:%d", 4*max(8, threads*ctas))}, seeds: 4,
+			args: []string{fmt.Sprintf("buf:%d", 4*max(8, threads*ctas))}, seeds: 3,
 		}
-		t.Run(p.name, p.check)
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			p.check(t)
+		})
 	}
 }
 
@@ -83,7 +86,10 @@ func TestCorpus(t *testing.T) {
 			}
 			p.args = append(p.args, strings.Replace(a, "@", "@"+filepath.Join(data, "corpus")+"/", 1))
 		}
-		t.Run(p.name, p.check)
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			p.check(t)
+		})
 	}
 }
 
@@ -97,6 +103,9 @@ func TestHardware(t *testing.T) {
 			},
 			args: []string{"buf:" + row[4]}, seeds: 2,
 		}
-		t.Run(p.name, p.check)
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			p.check(t)
+		})
 	}
 }

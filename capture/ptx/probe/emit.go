@@ -145,7 +145,16 @@ func (p *probe) record(site uint32, operand string, values ...value) {
 	p.emit("@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
 	p.values("%bt_p", values)
 	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", SlotBytes*(1+len(values)/2))
+	if !p.f.Entry {
+		p.gather(p.guard)
+	}
 }
+
+// gather brings the lanes of a record together again. That is for places where
+// the one that writes mostly has to take a chunk first: the others would go on
+// without it, write a record of their own at the next site, and take a chunk
+// for it.
+func (p *probe) gather(pred string) { p.emitFor(pred, "bar.warp.sync %%bt_m;") }
 
 // operand makes the second word of a record.
 func (p *probe) operand(register string) {
@@ -211,12 +220,14 @@ func (r *rewriter) refill(n int) string {
 var refillText = fmt.Sprintf(`$bt_R#:
 	ld.SPACE.u64 %%bt_u, [CTL];
 	setp.ne.u64 %%bt_b, %%bt_u, 0;
+	mov.pred %%bt_p, %%bt_b;
+	@!%%bt_b bra $bt_B#;
 	ld.SPACE.u64 %%bt_u, [CTL+8];
 	ld.SPACE.u64 %%bt_v, [CTL+24];
 	ld.SPACE.u32 %%bt_i, [CTL+16];
 	ld.SPACE.u32 %%bt_j, [CTL+20];
 	and.b32 %%bt_j, %%bt_j, 1;
-	setp.ne.and.u32 %%bt_q, %%bt_j, 0, %%bt_b;
+	setp.ne.u32 %%bt_q, %%bt_j, 0;
 	mov.b64 %%bt_x, 0;
 	@%%bt_q ld.volatile.global.u64 %%bt_x, [%%bt_u];
 	cvt.u64.u32 %%bt_y, %%bt_i;
@@ -226,7 +237,7 @@ var refillText = fmt.Sprintf(`$bt_R#:
 	mad.wide.u32 %%bt_x, %%bt_t, 4, %%bt_v;
 	mov.b32 %%bt_j, 1;
 	@%%bt_q ld.volatile.global.u32 %%bt_j, [%%bt_x];
-	setp.ne.and.u32 %%bt_b, %%bt_j, 0, %%bt_b;
+	setp.ne.u32 %%bt_b, %%bt_j, 0;
 	mov.b64 %%bt_x, 0;
 	@%%bt_b atom.global.add.u64 %%bt_x, [%%bt_u], 1;
 	setp.gt.and.u64 %%bt_q, %%bt_x, %%bt_y, %%bt_b;

@@ -36,6 +36,7 @@ func (fn *function) enter() {
 		p.lanes("")
 		p.leader("")
 		p.record(fn.site(fn.op(fn.begin, uint32(fn.f.Pos.Line), trace.KindEnter), 0, 1), "")
+		p.gather("")
 	}
 	for _, s := range body.Statements {
 		if _, ok := s.(*ptx.Variable); !ok {

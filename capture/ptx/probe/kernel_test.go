@@ -255,7 +255,7 @@ func TestWaitsForChunk(t *testing.T) {
 	if !bytes.Equal(res.Variables["ring_fifo"], make([]byte, 32)) {
 		t.Errorf("the lanes left % x in the fifo", res.Variables["ring_fifo"])
 	}
-	ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster)
+	ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)
 	p.compare(t, src, direct, eventsOf(m, ring), string(res.Outcome))
 }
 
@@ -269,7 +269,7 @@ func TestDrops(t *testing.T) {
 		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
 	}
 	var lost, kept [2]int
-	for _, r := range readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster) {
+	for _, r := range readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome) {
 		if r.Site == probe.SiteGap {
 			lost[r.at.CTA] += int(r.Operand)
 		} else {
@@ -299,7 +299,7 @@ func TestGivesUp(t *testing.T) {
 	if res.Outcome != trace.OutcomeCompleted {
 		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
 	}
-	if ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster); len(ring) > 0 {
+	if ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome); len(ring) > 0 {
 		t.Errorf("%d records without a chunk", len(ring))
 	}
 }

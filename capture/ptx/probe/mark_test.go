@@ -44,7 +44,7 @@ func TestMarks(t *testing.T) {
 	}
 	var got []string
 	n := normal{source: strings.Split(string(p.src), "\n")}
-	events := lanesOf(eventsOf(m, readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster)), func(e *trace.Event, l lane) string {
+	events := lanesOf(eventsOf(m, readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)), func(e *trace.Event, l lane) string {
 		s, _, _ := strings.Cut(n.text(e, l, e.Kind.String(), ""), " |")
 		return s + " " + e.Group + e.Text
 	})

@@ -170,6 +170,9 @@ func (p *probe) testRecord(site uint32, token string, isWait bool) {
 		})
 	}
 	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", slots*SlotBytes)
+	if !p.f.Entry {
+		p.gather("%bt_e")
+	}
 }
 
 // since puts the time that a wait took into the upper bits of its address, if
