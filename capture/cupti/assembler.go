@@ -58,12 +58,25 @@ type Use struct {
 	SpillLoads  int
 }
 
+// spilled is the bytes of spills.
+func (u Use) spilled() int { return u.SpillStores + u.SpillLoads }
+
 // Report is what ptxas -v says.
 type Report struct {
 	Entries map[string]Use
 	// LostSetMax is true where it says that setmaxnreg was ignored, and
 	// Serialized that wgmma instructions do not overlap.
 	LostSetMax, Serialized bool
+}
+
+// spills reports whether any entry spills registers.
+func (r *Report) spills() bool {
+	for _, use := range r.Entries {
+		if use.spilled() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // AssemblyError is a module that ptxas refused.

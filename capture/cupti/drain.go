@@ -1,3 +1,5 @@
+//go:build linux
+
 package cupti
 
 import (
@@ -29,6 +31,7 @@ type source struct {
 	process *process
 	context Context
 	state   *merger // of the recorder's loop
+	full    bool    // lanes waited for chunks when it was closed
 }
 
 type ringGrid struct {
@@ -110,6 +113,7 @@ func (d *drain) run() {
 		}
 		rings, over = d.news(rings)
 		for _, s := range over {
+			s.full = s.Full()
 			s.Last()
 			for d.look(s, true, reported) {
 			}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"sync"
@@ -31,6 +32,9 @@ import (
 const envFake = "BTRACE_TEST_APPLICATION"
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "ptxas" {
+		os.Exit(ActAsAssembler(context.Background(), "ptxas", os.Args[1:], os.Stdout, os.Stderr))
+	}
 	if name := os.Getenv(envFake); name != "" {
 		os.Exit(applications[name]())
 	}
@@ -370,6 +374,17 @@ var applications = map[string]func() int{
 		return 0
 	},
 	"without CUDA": func() int { return 0 },
+	"assembles": func() int { // as Triton does
+		in, out := filepath.Join(os.Getenv("BTRACE_TEST_WORK"), "k.ptx"), filepath.Join(os.Getenv("BTRACE_TEST_WORK"), "k.cubin")
+		check(os.WriteFile(in, handoffPTX, 0o600))
+		cmd := exec.Command(os.Getenv("TRITON_PTXAS_PATH"), "-lineinfo", "-v", "--gpu-name=sm_90", in, "-o", out)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		check(cmd.Run())
+		if os.Getenv("TRITON_CACHE_DIR") == "" {
+			check(errors.New("cached code would be used"))
+		}
+		return 0
+	},
 	"nonsense": func() int {
 		a := ready()
 		l := a.launch("handoff", 0, 1, 64)

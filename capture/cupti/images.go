@@ -15,6 +15,7 @@ import (
 	"btrace/capture/cupti/cubin"
 	"btrace/capture/cupti/fatbin"
 	"btrace/capture/ptx/probe"
+	"btrace/capture/sanitizer"
 )
 
 // device is what has to be known of a GPU to instrument code for it.
@@ -28,8 +29,10 @@ type device struct {
 type instrumenter struct {
 	ctx       context.Context
 	sites     *siteTable
-	assembler *Assembler             // nil if there is none
-	kernels   func(name string) bool // which are to be recorded; nil means all
+	assembler *Assembler // nil if there is none
+	// disassembler is nvdisasm; "" if there is none.
+	disassembler string
+	kernels      func(name string) bool // which are to be recorded; nil means all
 
 	mu    sync.Mutex
 	done  map[imageKey]*verdict
@@ -40,7 +43,7 @@ type instrumenter struct {
 type imageKey struct {
 	sum, size uint64
 	dev       device
-	assembler bool
+	role      Role
 }
 
 // verdict is what is done with an image.
@@ -54,16 +57,16 @@ type verdict struct {
 	note string
 }
 
-func newInstrumenter(ctx context.Context, sites *siteTable, a *Assembler, kernels func(string) bool) *instrumenter {
-	return &instrumenter{ctx: ctx, sites: sites, assembler: a, kernels: kernels,
+func newInstrumenter(ctx context.Context, sites *siteTable, o *Options) *instrumenter {
+	return &instrumenter{ctx: ctx, sites: sites, assembler: o.Assembler, disassembler: o.Disassembler, kernels: o.Kernels,
 		done: make(map[imageKey]*verdict), whys: make(map[string]string), notes: make(map[string]bool)}
 }
 
 // image answers an image. One that came before, in whatever process, gets the
 // same answer. The note is empty, or a line for the user that was not given
 // before.
-func (in *instrumenter) image(image []byte, m *Image, dev device) (v *verdict, note string) {
-	key := imageKey{xxhash.Sum64(image), uint64(len(image)), dev, m.Door == DoorAssembler}
+func (in *instrumenter) image(image []byte, m *Image, role Role, dev device) (v *verdict, note string) {
+	key := imageKey{xxhash.Sum64(image), uint64(len(image)), dev, role}
 	in.mu.Lock()
 	v = in.done[key]
 	if v == nil {
@@ -73,15 +76,22 @@ func (in *instrumenter) image(image []byte, m *Image, dev device) (v *verdict, n
 	in.mu.Unlock()
 	v.once.Do(func() {
 		v.whys = make(map[string]string)
-		if m.Door == DoorAssembler {
+		switch role {
+		case RoleAssembler:
 			v.assembled(in, image, m.Name)
-		} else {
+		case RoleSanitizer:
+			v.patched(in, image, dev)
+		default:
 			v.loaded(in, image, m, dev)
 		}
 	})
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	maps.Copy(in.whys, v.whys)
+	for name, why := range v.whys {
+		if in.whys[name] == "" { // the first is the nearest: an assembler's before a driver's
+			in.whys[name] = why
+		}
+	}
 	if v.note != "" && !in.notes[v.note] {
 		in.notes[v.note] = true
 		note = v.note
@@ -162,6 +172,32 @@ func (v *verdict) assembled(in *instrumenter, ptx []byte, name string) {
 	}
 	v.answer = Answer{Action: ActionReplace, Module: m.id}
 	v.image = p.PTX
+}
+
+// patched answers machine code that the Sanitizer patches: with the table that
+// its patches need, and not with other code.
+func (v *verdict) patched(in *instrumenter, code []byte, dev device) {
+	var p *sanitizer.Module
+	m, _, err := in.sites.add(func(base uint32, _ uint64) (*probe.Module, error) {
+		var err error
+		p, err = sanitizer.Read(in.ctx, code, sanitizer.Options{Base: base, Nvdisasm: in.disassembler})
+		if err != nil {
+			return nil, err
+		}
+		return &p.Module, nil
+	})
+	if err != nil {
+		v.original(err.Error())
+		v.name(code, err.Error())
+		return
+	}
+	m.observes = p.Observes
+	if !v.probed(m) {
+		return
+	}
+	v.note = p.Note
+	v.answer = Answer{Action: ActionReplace, Module: m.id}
+	v.image = p.Table
 }
 
 // probed keeps why entries have no probes, and reports whether any has.
@@ -357,7 +393,7 @@ func (p *program) unfit(m *module, now Report) (map[string]string, error) {
 			continue
 		}
 		// The original's figures are needed only where there is a question.
-		if p.before[name].Registers == 0 || use.SpillStores+use.SpillLoads > 0 || now.LostSetMax && e.SetMax {
+		if p.before[name].Registers == 0 || use.spilled() > 0 || now.LostSetMax && e.SetMax {
 			if err := p.original(); err != nil {
 				return nil, err
 			}
@@ -369,7 +405,7 @@ func (p *program) unfit(m *module, now Report) (map[string]string, error) {
 		if why := unfit(e, before, use, p.dev.registers); why != "" {
 			bad[name] = why
 		} else if now.LostSetMax && e.SetMax && !p.report.LostSetMax {
-			bad[name] = "its instrumented code loses setmaxnreg"
+			bad[name] = lostSetMaxText
 		} else if now.Serialized && e.Wgmma && !p.serialized() {
 			bad[name] = "its instrumented code serializes wgmma"
 		}
@@ -434,7 +470,7 @@ func (in *instrumenter) unload(id uint64, why string) {
 	defer in.mu.Unlock()
 	for name, e := range m.entries {
 		if e.Probed {
-			in.whys[name] = "its instrumented code could not be loaded: " + why
+			in.whys[name] = "its instrumented code is not used: " + why
 		}
 	}
 	in.sites.forget(m)

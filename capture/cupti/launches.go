@@ -1,3 +1,5 @@
+//go:build linux
+
 package cupti
 
 import (
@@ -88,7 +90,7 @@ func (r *recorder) newLaunch(p *process, context uint32, function string, module
 	l := &launch{process: p, context: context, function: function, entry: e, listed: listed}
 	name := strings.ToValidUTF8(function, "?")
 	l.info = trace.Launch{
-		Kernel: ptx.Readable(name), Recorder: "cupti",
+		Kernel: ptx.Readable(name), Recorder: p.role.String(),
 		Grid: grid, Block: block, Shared: shared, Observes: []string{},
 	}
 	if len(name) > maxText/4 || len(l.info.Kernel) > maxText/4 {
@@ -108,7 +110,7 @@ func (r *recorder) newLaunch(p *process, context uint32, function string, module
 		l.info.Arch = fmt.Sprintf("sm_%d%d", s.context.Major, s.context.Minor)
 	}
 	if e != nil {
-		l.info.Observes = m.observes()
+		l.info.Observes = m.observes(function)
 		l.info.Program = m.program(function)
 		if m.arch != "" {
 			l.info.Arch = m.arch
@@ -118,6 +120,10 @@ func (r *recorder) newLaunch(p *process, context uint32, function string, module
 		l.info.ID = r.next
 		l.listed = r.o.Launches.has(uint64(r.next))
 		r.next++
+	}
+	if l.listed && r.res.Launches >= most(e) {
+		l.listed = false
+		r.res.Beyond++
 	}
 	l.info.Extra = ""
 	if why != "" {
@@ -135,6 +141,15 @@ func (r *recorder) newLaunch(p *process, context uint32, function string, module
 		r.res.Left++
 	}
 	return l
+}
+
+// most is how many launches there may be in the trace for one more to be: those
+// of which nothing is recorded leave room for the others.
+func most(e *probe.Entry) int {
+	if e == nil {
+		return trace.MaxLaunches / 2
+	}
+	return trace.MaxLaunches
 }
 
 // extra adds a key to what is said of the launch.
@@ -177,7 +192,7 @@ func (r *recorder) finished(p *process, d *Done) {
 	}
 	s := p.rings[d.Context]
 	var g *grid
-	if s != nil {
+	if s != nil && d.GridID != 0 { // the Sanitizer's way knows it of patched kernels only
 		g = r.gridOf(s, d.GridID)
 	}
 	l := r.launchOf(p, d, g)

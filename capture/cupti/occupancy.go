@@ -49,6 +49,13 @@ func warpsNeeded(e *probe.Entry, registers, ofSM int) int {
 	return n
 }
 
+// Why instrumented code is not used.
+const lostSetMaxText = "its instrumented code loses setmaxnreg"
+
+func spillText(u Use) string {
+	return fmt.Sprintf("its instrumented code spills registers (%d bytes stored, %d loaded)", u.SpillStores, u.SpillLoads)
+}
+
 // unfit says why instrumented code of an entry cannot be used; it is empty if
 // it can. Before is nil where the original's figures are not known.
 func unfit(e *probe.Entry, before *Use, now Use, ofSM int) string {
@@ -56,8 +63,8 @@ func unfit(e *probe.Entry, before *Use, now Use, ofSM int) string {
 	if before != nil {
 		was = *before
 	}
-	if n := now.SpillStores + now.SpillLoads; n > was.SpillStores+was.SpillLoads {
-		return fmt.Sprintf("its instrumented code spills registers (%d bytes stored, %d loaded)", now.SpillStores, now.SpillLoads)
+	if now.spilled() > was.spilled() {
+		return spillText(now)
 	}
 	if before == nil || before.Registers == 0 {
 		return ""

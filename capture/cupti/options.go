@@ -21,6 +21,9 @@ type Options struct {
 	Shim string
 	// Assembler is nil if there is none: then the driver assembles.
 	Assembler *Assembler
+	// Disassembler is the toolkit's nvdisasm, by which the Sanitizer's way
+	// tells barriers apart; "" if there is none.
+	Disassembler string
 	// Kernels chooses kernels by their names in the binary; nil means all.
 	Kernels func(name string) bool
 	// Launches are the numbers of the launches to record, of those of the
@@ -54,6 +57,7 @@ func (r Range) has(n uint64) bool { return !r.Set || r.First <= n && n <= r.Last
 type Result struct {
 	Launches int // in the trace
 	Left     int // launches that are not: not chosen, or without any barrier
+	Beyond   int // launches for which the trace had no room
 	Rows     uint64
 	Lost     uint64 // records that are gaps in the trace
 	Late     uint64 // of them, those that came too late to be put in order

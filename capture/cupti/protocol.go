@@ -56,7 +56,7 @@ import (
 //	              nothing runs yet), 3 u32 grid, 3 u32 block, 3 u32 cluster (0
 //	              0 0 if none), u32 dynamic shared memory, string function (as
 //	              in the binary). Sent before the launch
-//	 9 DONE       u64 correlation, u64 gridid, u64 start, u64 end (ns, CUPTI's
+//	 9 DONE       u64 correlation, u64 gridid (0 if it is not known), u64 start, u64 end (ns, CUPTI's
 //	              clock), u32 context, 3 u32 grid, 3 u32 block, 3 u32 cluster,
 //	              u32 dynamic shared memory, u64 stream, string function. From
 //	              the kernel's activity record
@@ -104,6 +104,19 @@ const (
 	RoleAssembler
 	RoleSanitizer
 )
+
+// String is what a trace calls a recorder in that role.
+func (r Role) String() string {
+	switch r {
+	case RoleCUPTI:
+		return "cupti"
+	case RoleAssembler:
+		return "assembler"
+	case RoleSanitizer:
+		return "sanitizer"
+	}
+	return fmt.Sprintf("role %d", uint32(r))
+}
 
 // Door is the way by which an image comes into a process.
 type Door uint32

@@ -45,6 +45,8 @@ type event struct {
 	m Message // nil: the connection is over
 	s *source // a new ring
 	x *ended  // the application has ended
+	// at is when a connection was over.
+	at time.Time
 }
 
 // maxWaiting is how many records of launches that are not known are kept
@@ -151,7 +153,7 @@ func (r *recorder) event(e event) error {
 			return nil
 		}
 		r.processes--
-		return r.gone(e.p)
+		return r.gone(e.p, e.at)
 	case *Hello:
 		r.processes++
 		if m.Role != RoleAssembler {
@@ -169,8 +171,8 @@ func (r *recorder) event(e event) error {
 
 // gone ends what a process did that is no more. Its rings are read to their
 // ends first.
-func (r *recorder) gone(p *process) error {
-	p.cut = r.now
+func (r *recorder) gone(p *process, at time.Time) error {
+	p.cut = at
 	r.drain.closeAll(p)
 	return r.endAll(func(l *launch) bool { return l.process == p && p.rings[l.context] == nil })
 }
@@ -480,7 +482,7 @@ func (r *recorder) live(l *launch) bool {
 	if l.outcome == trace.OutcomeHung || l.grid == nil {
 		return false
 	}
-	return r.res.Full || l.cropped || less(l.grid.s.state.now(l.process.cut), uint64(liveFor)) < l.latest
+	return r.res.Full || l.cropped || l.grid.s.full || less(l.grid.s.state.now(l.process.cut), uint64(liveFor)) < l.latest
 }
 
 // crop puts a gap at the end of each warp that has lanes which were at work.

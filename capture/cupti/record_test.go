@@ -379,6 +379,60 @@ func TestRecorderGone(t *testing.T) {
 	}
 }
 
+// A program that assembles PTX gets probes in what it assembles, if that is
+// any good, and notices nothing.
+func TestShim(t *testing.T) {
+	for _, c := range []struct{ probed, original, said string }{
+		{said("handoff", "40", "0"), said("handoff", "30", "0"), "Used 40 registers"},
+		{said("handoff", "40", "8"), said("handoff", "30", "0"), "Used 30 registers"},
+		{said("handoff", "40", "8"), said("handoff", "30", "8"), "Used 40 registers"},
+	} {
+		work := t.TempDir()
+		t.Setenv("BTRACE_TEST_WORK", work)
+		t.Setenv("TRITON_PTXAS_PATH", fakeAssembler(t, c.probed, c.original).Path)
+		var stderr bytes.Buffer
+		rec := record(t, "assembles", func(o *Options, _ func()) {
+			o.Shim, o.Stdout, o.Stderr = os.Args[0], &stderr, &stderr
+			if abs, err := filepath.Abs(o.Shim); err == nil {
+				o.Shim = abs
+			}
+		})
+		rec.ok(t)
+		cubin, err := os.ReadFile(filepath.Join(work, "k.cubin"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(stderr.String(), c.said) || bytes.Contains(cubin, []byte(probe.ControlName)) != strings.Contains(c.said, "40") {
+			t.Errorf("said %q, with probes: %v", stderr.String(), bytes.Contains(cubin, []byte(probe.ControlName)))
+		}
+	}
+}
+
+// Without a recorder the shim is the real assembler, also in how it fails.
+func TestShimAlone(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "ptxas")
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, link); err != nil {
+		t.Fatal(err)
+	}
+	real := filepath.Join(t.TempDir(), "real")
+	if err := os.WriteFile(real, []byte("#!/bin/sh\necho \"$@\"\nexit 7\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, socket := range []string{"", "/no/such/socket"} {
+		cmd := exec.Command(link, "-v", "x.ptx", "-o", "x.cubin")
+		cmd.Env = append(os.Environ(), EnvAssembler+"="+real, EnvSocket+"="+socket)
+		out, err := cmd.Output()
+		var failed *exec.ExitError
+		if !errors.As(err, &failed) || failed.ExitCode() != 7 || string(out) != "-v x.ptx -o x.cubin\n" {
+			t.Errorf("%v, said %q", err, out)
+		}
+	}
+}
+
 func TestRecordNoProgram(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	w, err := trace.NewWriter(new(bytes.Buffer), trace.Options{})

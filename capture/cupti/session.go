@@ -89,7 +89,7 @@ func startSession(ctx context.Context, o *Options) (*session, error) {
 		ctx: ctx, o: o, dir: dir, sites: newSiteTable(binary.LittleEndian.Uint32(run[:])),
 		events: make(chan event, 256), over: make(chan struct{}), links: make(map[*Link]int),
 	}
-	s.in = newInstrumenter(ctx, s.sites, o.Assembler, o.Kernels)
+	s.in = newInstrumenter(ctx, s.sites, o)
 	s.listen, err = net.ListenUnix("unixpacket", &net.UnixAddr{Name: s.socket(), Net: "unixpacket"})
 	if err != nil {
 		os.RemoveAll(dir)
@@ -267,7 +267,7 @@ func (s *session) serve(l *Link, pid int) {
 		delete(s.links, l)
 		s.mu.Unlock()
 		if p.role != 0 {
-			s.tell(event{p: p})
+			s.tell(event{p: p, at: time.Now()})
 		}
 	}()
 	for {
@@ -311,7 +311,9 @@ func (s *session) message(p *process, m Message, f *os.File) error {
 		return s.image(p, m, f)
 	case *Module:
 		if m.Error != "" {
-			s.note(fmt.Sprintf("an instrumented module could not be loaded, its kernels are not recorded: %s", m.Error))
+			if p.role != RoleAssembler { // which only says what it decided
+				s.note("an instrumented module could not be loaded, its kernels are not recorded: " + m.Error)
+			}
 			s.in.unload(m.Module, m.Error)
 		}
 		return nil
@@ -414,7 +416,7 @@ func (s *session) image(p *process, m *Image, f *os.File) error {
 	if !ok {
 		dev = p.device
 	}
-	v, note := s.in.image(bytes, m, dev)
+	v, note := s.in.image(bytes, m, p.role, dev)
 	s.note(note)
 	answer := v.answer
 	if answer.Action != ActionReplace {

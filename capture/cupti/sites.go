@@ -17,6 +17,8 @@ type module struct {
 	sites   []probe.Site
 	arch    string
 	gone    bool // it could not be loaded
+	// observes lists the families of which all is recorded in a kernel.
+	observes func(kernel string) []string
 }
 
 // siteTable numbers the sites of all modules of a run. Modules are added while
@@ -79,6 +81,7 @@ func (t *siteTable) add(rewrite func(base uint32, id uint64) (*probe.Module, err
 		return nil, nil, err
 	}
 	m := &module{id: id, entries: make(map[string]*probe.Entry), sites: p.Sites, arch: p.Arch}
+	m.observes = m.observed
 	for i := range p.Entries {
 		m.entries[p.Entries[i].Name] = &p.Entries[i]
 	}
@@ -133,9 +136,9 @@ func (t *siteTable) find(kernel string) *module {
 	return nil
 }
 
-// observes lists the families that are recorded of an entry with probes. Of
-// groups and completion functions only what the kernel says itself is.
-func (m *module) observes() []string {
+// observed lists the families that probes record. Of groups and completion
+// functions that is only what the kernel says itself.
+func (m *module) observed(string) []string {
 	families := []trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar, trace.FamilyCluster, trace.FamilySyncwarp}
 	said := make(map[trace.Family]bool)
 	for i := range m.sites {

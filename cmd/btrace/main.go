@@ -9,10 +9,18 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+
+	"btrace/capture/cupti"
 )
 
 func main() {
+	// A program that is recorded and assembles PTX itself finds btrace where
+	// it looks for ptxas.
+	if name := filepath.Base(os.Args[0]); name == "ptxas" || name == "ptxas-blackwell" {
+		os.Exit(cupti.ActAsAssembler(context.Background(), name, os.Args[1:], os.Stdout, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

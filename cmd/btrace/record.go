@@ -26,6 +26,8 @@ type recordFlags struct {
 	args, dumps        []string
 	shared             int
 	cooperative, check bool
+
+	app appFlags // of a program only
 }
 
 // stressRuns is how many runs --until-fail makes if nobody says.
@@ -34,8 +36,8 @@ const stressRuns = 1000
 func newRecord() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
-		Use:   "record KERNEL|FILE.ptx",
-		Short: "Run a kernel of the gallery, or one in PTX, in the emulator and record its barriers",
+		Use:   "record KERNEL|FILE.ptx|-- PROGRAM ARGS…",
+		Short: "Record barriers: of a kernel in the emulator, or of a program on a GPU",
 		Long: `Record runs a kernel in the emulator and writes the trace of its barriers: one of the gallery
 (see "btrace kernels"), or one of a PTX file, as nvcc, clang and Triton write them. It exits 0
 whenever the kernel came to an end, also by a hang or a trap; with --strict those are 1. When
@@ -53,14 +55,24 @@ instructions that would be refused, and runs nothing: it exits 1 if there are an
 
 With --until-fail it runs the kernel under one schedule after the other, replays each, and stops
 at the first with a violation or a deadlock: the trace is of that run, and the command that
-repeats it is printed.`,
+repeats it is printed.
+
+Behind -- stands a program that uses CUDA, which is run as it is: its kernels get probes when they
+are loaded, and are recorded on the GPU. A kernel that hangs is noticed (--hang-timeout), the
+program ended, and the diagnosis printed; Ctrl-C and a crash of the program leave a trace, too.
+What cannot be given probes is in the trace as "not instrumented", with the reason.`,
 		Example: `  btrace record producer-consumer -o pc.zst
   btrace record phase-countdown --block 256 --schedule random --seed 7
   btrace record tma-pipeline --until-fail --runs 500
   btrace record --check kernel.ptx
+  btrace record -o app.zst -- ./app --size 4096
+  btrace record --kernel attention --launch 0..9 -- python train.py
   btrace record kernel.ptx --entry scale --grid 2 --block 128 --arg i32:5 --arg buf:4096 --dump 1=out.bin`,
-		Args: exactly(1, "one kernel, or one PTX file"),
+		Args: recordArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isApp(cmd) {
+				return f.runApp(cmd, args)
+			}
 			if f.check && f.isPTX(args[0]) {
 				return f.checkPTX(cmd, args[0])
 			}
@@ -72,7 +84,7 @@ repeats it is printed.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&f.out, "output", "o", "", "the trace to write (default: KERNEL.zst, FILE.zst)")
+	fs.StringVarP(&f.out, "output", "o", "", "the trace to write (default: KERNEL.zst, FILE.zst, PROGRAM.zst)")
 	fs.StringVar(&f.grid, "grid", "", "CTAs in the grid: 4, or 4x2x1 (default: the kernel's own, or 1)")
 	fs.StringVar(&f.block, "block", "", "threads in a CTA (default: the kernel's own, or 1)")
 	fs.StringVar(&f.cluster, "cluster", "", "CTAs in a cluster (default: the kernel's own, or 1)")
@@ -81,13 +93,14 @@ repeats it is printed.`,
 	fs.IntVar(&f.runs, "runs", 0, fmt.Sprintf("how many runs, each with the next seed and a launch of the trace (default: 1, with --until-fail %d)", stressRuns))
 	fs.BoolVar(&f.untilFail, "until-fail", false, "stop at the first run with a violation or a deadlock, and keep only that")
 	fs.Uint64Var(&f.steps, "steps", 0, "warp operations after which a kernel that does not end is given up as hung (default: 67108864)")
-	fs.BoolVar(&f.strict, "strict", false, "exit 1 if the kernel hangs or traps, or --until-fail finds something")
+	fs.BoolVar(&f.strict, "strict", false, "exit 1 if a kernel hangs or traps, or --until-fail finds something")
 	fs.StringVar(&f.entry, "entry", "", "PTX: the kernel, by its name in the file or in C++ (default: the only one)")
 	fs.StringArrayVar(&f.args, "arg", nil, "PTX: the next argument: i32:5, f32:1.5, buf:4096, buf:@FILE")
 	fs.IntVar(&f.shared, "shared", 0, "PTX: bytes of dynamic shared memory")
 	fs.BoolVar(&f.cooperative, "cooperative", false, "PTX: a cooperative launch: all CTAs are resident at once, and can synchronise")
 	fs.StringArrayVar(&f.dumps, "dump", nil, "PTX: N=FILE: write what the buffer of argument N, from 0, holds in the end")
 	fs.BoolVar(&f.check, "check", false, "PTX: only list what would be refused; flags about the run are ignored")
+	f.app.define(cmd)
 	return cmd
 }
 

@@ -62,6 +62,13 @@ func (r *Reader) Drops() bool { return r.flags&FlagDrop != 0 }
 // them, lanes wait.
 func (r *Reader) Taken() int { return len(r.open) + int(r.head-r.read) }
 
+// Full reports whether lanes have all chunks by now: those that need another
+// wait, or drop records.
+func (r *Reader) Full() bool {
+	r.take()
+	return r.head == r.tail
+}
+
 // Broken is how many chunks held what no lane writes.
 func (r *Reader) Broken() int { return r.broken }
 

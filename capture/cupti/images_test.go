@@ -1,0 +1,121 @@
+//go:build linux
+
+package cupti
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"btrace/capture/ptx/probe"
+)
+
+// fakeAssembler is a ptxas that copies its input to its output and says what
+// it is told to: of PTX with probes, and of others.
+func fakeAssembler(t *testing.T, probed, original string) *Assembler {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ptxas")
+	script := `#!/bin/sh
+for a in "$@"; do
+	case $last in -o) out=$a;; esac
+	case $a in *.ptx) in=$a;; --maxrregcount=*) limit=$a;; esac
+	last=$a
+done
+cp "$in" "$out"
+if grep -q __btrace_ctl "$in"; then
+	cat <<'END'
+` + probed + `
+END
+else
+	cat <<'END'
+` + original + `
+END
+fi
+`
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &Assembler{path}
+}
+
+func said(kernel, registers, spills string) string {
+	return "ptxas info    : Compiling entry function '" + kernel + "' for 'sm_90'\n    0 bytes stack frame, " + spills + " bytes spill stores, 0 bytes spill loads\nptxas info    : Used " + registers + " registers"
+}
+
+// asked is the answer to an image.
+func asked(t *testing.T, a *Assembler, image []byte) (*instrumenter, *verdict, string) {
+	t.Helper()
+	in := newInstrumenter(context.Background(), newSiteTable(7), &Options{Assembler: a})
+	v, note := in.image(image, &Image{Door: DoorModuleLoadData, Name: "a.ptx"}, RoleCUPTI, device{9, 0, 64 << 10})
+	return in, v, note
+}
+
+func TestImages(t *testing.T) {
+	in, v, _ := asked(t, fakeAssembler(t, said("handoff", "40", "0"), said("handoff", "30", "0")), handoffPTX)
+	if v.answer.Action != ActionReplace || !bytes.Contains(v.image, []byte(probe.ControlName)) {
+		t.Errorf("answer %+v", v.answer)
+	}
+	if why := in.why("quiet"); why != noBarriers {
+		t.Errorf("a kernel without barriers is left alone because %s", why)
+	}
+	again, _ := in.image(handoffPTX, &Image{}, RoleCUPTI, device{9, 0, 64 << 10})
+	if again.answer != v.answer {
+		t.Errorf("the same image is answered %+v, then %+v", v.answer, again.answer)
+	}
+
+	in, v, _ = asked(t, fakeAssembler(t, said("handoff", "255", "16"), said("handoff", "30", "0")), handoffPTX)
+	if v.answer.Action != ActionOriginal || in.why("handoff") != "its instrumented code spills registers (16 bytes stored, 0 loaded)" {
+		t.Errorf("answer %+v, because %s", v.answer, in.why("handoff"))
+	}
+	in, v, _ = asked(t, fakeAssembler(t, said("handoff", "72", "0"), said("handoff", "30", "0")), handoffPTX)
+	if v.answer.Action != ActionOriginal || !strings.Contains(in.why("handoff"), "72 registers a thread, the original 30") {
+		t.Errorf("answer %+v, because %s", v.answer, in.why("handoff"))
+	}
+
+	// Without ptxas, or with one that is too old, the driver assembles.
+	_, v, note := asked(t, nil, handoffPTX)
+	if v.answer.Action != ActionReplace || v.image[len(v.image)-1] != 0 || !strings.Contains(note, "no ptxas") {
+		t.Errorf("answer %+v, note %q", v.answer, note)
+	}
+	old := &Assembler{filepath.Join(t.TempDir(), "ptxas")}
+	script := "#!/bin/sh\necho \"ptxas x.ptx, line 1; fatal   : Unsupported .version 8.0; current version is '7.0'\"\nexit 255\n"
+	if err := os.WriteFile(old.Path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, v, note := asked(t, old, handoffPTX); v.answer.Action != ActionReplace || !strings.Contains(note, "is older than the program's PTX") {
+		t.Errorf("answer %+v, note %q", v.answer, note)
+	}
+	if _, v, _ := asked(t, &Assembler{"/bin/false"}, handoffPTX); v.answer.Action != ActionOriginal || v.answer.Reason != "instrumented: ptxas: exit status 1" {
+		t.Errorf("answer %+v", v.answer)
+	}
+}
+
+func TestImagesLeftAlone(t *testing.T) {
+	for name, image := range map[string][]byte{
+		"nothing":   {},
+		"no code":   []byte("no code at all"),
+		"an ELF":    []byte("\x7fELF and no more"),
+		"other PTX": bytes.Replace(handoffPTX, []byte("sm_90"), []byte("sm_100"), 1),
+		"bad PTX":   []byte(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { nonsense; }\n"),
+	} {
+		if _, v, _ := asked(t, nil, image); v.answer.Action != ActionOriginal || v.answer.Reason == "" || strings.Contains(v.answer.Reason, "\n") {
+			t.Errorf("%s: answer %+v", name, v.answer)
+		}
+	}
+	in := newInstrumenter(context.Background(), newSiteTable(7), &Options{})
+	if v, _ := in.image(handoffPTX, &Image{Door: DoorLinkAddData}, RoleCUPTI, device{9, 0, 64 << 10}); v.answer.Action != ActionOriginal || !strings.Contains(v.answer.Reason, "linked") {
+		t.Errorf("answer %+v", v.answer)
+	}
+}
+
+// A module that cannot be loaded is not taken for one that is.
+func TestUnload(t *testing.T) {
+	in, v, _ := asked(t, nil, handoffPTX)
+	in.unload(v.answer.Module, "CUDA_ERROR_INVALID_IMAGE")
+	if in.sites.find("handoff") != nil || !strings.Contains(in.why("handoff"), "CUDA_ERROR_INVALID_IMAGE") {
+		t.Errorf("its kernels are not recorded because %s", in.why("handoff"))
+	}
+}
