@@ -156,6 +156,7 @@ func (f *follower) transfers(w *warp, r *row, mb *mbar) {
 		if !r.op.NoInc {
 			f.Announce(b, &e)
 		}
+		b.Bytes(&e, 0)
 		if r.op.NoInc {
 			f.Arrive(b, &e, true)
 		} else {
@@ -173,6 +174,9 @@ func (f *follower) mbarEnded(mb *mbar) {
 		return
 	}
 	for b := mb.order; b != nil && b.Phase() < mb.m.Phase; {
+		if mb.async > 0 {
+			b.Late()
+		}
 		f.Complete(b, false)
 	}
 }
@@ -268,7 +272,7 @@ func (f *follower) exitsOf(cta uint32) *explore.Exits {
 func (f *follower) meets(w *warp, r *row) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Syncwarp(&e, r.op.Mask)
+		f.Syncwarp(&e, r.op.Mask, releases(r.op))
 	}
 }
 

@@ -125,7 +125,7 @@ func Kinds() []KindSpec {
 		{KindGroupDone, "group.done", FamilyGroup, []Field{FieldGroup}, token, "came out of a cooperative group's barrier"},
 		{KindCompletionBegin, "completion.begin", FamilyCompletion, []Field{FieldAddr}, nil, "the barrier's completion function began on that lane"},
 		{KindCompletionEnd, "completion.end", FamilyCompletion, []Field{FieldAddr}, nil, "the completion function ended"},
-		{KindSyncwarp, "syncwarp", FamilySyncwarp, []Field{FieldMask}, nil, "began to wait for the lanes of the mask"},
+		{KindSyncwarp, "syncwarp", FamilySyncwarp, []Field{FieldMask}, []Field{FieldSem}, "began to wait for the lanes of the mask"},
 		{KindSyncwarpDone, "syncwarp.done", FamilySyncwarp, []Field{FieldMask}, nil, "the lanes of the mask have met"},
 		{KindTrap, "trap", FamilyOther, nil, []Field{FieldReason}, "the lanes trapped: the launch is over"},
 		{KindMark, "mark", FamilyOther, []Field{FieldText}, nil, "a user's annotation"},

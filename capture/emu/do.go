@@ -225,6 +225,7 @@ func (m *machine) syncwarp(w *warp, lanes uint32, o *op) uint32 {
 	if o.kind == trace.KindSyncwarpDone {
 		return lanes
 	}
+	o.order(e)
 	w.hold(lanes)
 	w.then(lanes, trace.KindSyncwarpDone)
 	m.eff.Reset()

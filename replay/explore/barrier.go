@@ -30,7 +30,8 @@ type Barrier struct {
 	// those of the copies issued in it.
 	balance int64
 	unknown bool     // some of them nobody knows
-	moved   Event    // the latest of those operations
+	late    bool     // asynchronous arrivals of the phase under way come after it
+	moved   Event    // the latest of those operations, or of the copies
 	uses    []uint32 // by agent: its latest operation here
 	halves  map[warpKey]*meeting
 }
@@ -95,7 +96,7 @@ func (o *Order) Init(b *Barrier, e *Event) {
 	b.laps[0].clear()
 	b.laps[1].clear()
 	b.arrived, b.announced = b.arrived[:0], b.announced[:0]
-	b.balance, b.unknown = 0, false
+	b.balance, b.unknown, b.late = 0, false, false
 	clear(b.uses)
 	for _, a := range agents {
 		if a.lanes&e.Lanes != 0 {
@@ -282,6 +283,10 @@ func (b *Barrier) Bytes(e *Event, n int64) {
 	b.moved = *e
 }
 
+// Late says that the phase under way ends before all asynchronous arrivals
+// that were begun in it have come: which of them count in it is luck.
+func (b *Barrier) Late() { b.late = true }
+
 // Unknown says that bytes are announced or come whose number is not known.
 func (b *Barrier) Unknown() { b.unknown = true }
 
@@ -371,10 +376,10 @@ func (o *Order) Complete(b *Barrier, all bool) {
 			o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: x.event})
 		}
 	}
-	if b.balance != 0 && !b.unknown {
+	if b.late || b.balance != 0 && !b.unknown {
 		o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: b.moved})
 	}
-	b.balance, b.unknown = 0, false
+	b.balance, b.unknown, b.late = 0, false, false
 	laps.clear()
 	b.arrived, b.announced = b.arrived[:0], b.announced[:0]
 	b.phase++

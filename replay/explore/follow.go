@@ -106,7 +106,7 @@ func (f *follower) mbarrierAt(key mbarKey) *Barrier {
 
 func (f *follower) syncwarp(m *Machine, i int, op *trace.Op) {
 	if f != nil {
-		f.Syncwarp(m.event(i, op), op.Mask)
+		f.Syncwarp(m.event(i, op), op.Mask, op.Sem != trace.SemRelaxed)
 	}
 }
 

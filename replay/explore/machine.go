@@ -140,7 +140,7 @@ func (m *Machine) can(i int) bool {
 	}
 	b := m.ctas[st.owner(op)].mbars[op.Addr]
 	if b == nil {
-		return op.Parity&1 == 1 && !op.Has.Has(trace.FieldPhase) // as a fresh barrier
+		return true
 	}
 	parity := op.Parity
 	if op.Has.Has(trace.FieldPhase) {

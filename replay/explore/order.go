@@ -191,8 +191,9 @@ func (o *Order) Agents() int { return o.agents }
 // Barriers is how many barriers there are.
 func (o *Order) Barriers() int { return o.barriers }
 
-// Syncwarp is lanes that come to meet those of a mask.
-func (o *Order) Syncwarp(e *Event, mask uint32) {
+// Syncwarp is lanes that come to meet those of a mask. With memory, what they
+// know of it is known to the others then.
+func (o *Order) Syncwarp(e *Event, mask uint32, memory bool) {
 	w := o.by(e)
 	if len(w.agents) == 1 { // it has nobody to meet
 		o.acts(w.agents[0], e)
@@ -213,7 +214,7 @@ func (o *Order) Syncwarp(e *Event, mask uint32) {
 	}
 	for _, a := range w.agents {
 		if o.acts(a, e) {
-			m.gather(a, true)
+			m.gather(a, memory)
 		}
 	}
 	m.came |= e.Lanes

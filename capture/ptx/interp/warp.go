@@ -46,6 +46,7 @@ type warp struct {
 	soft    uint32 // lanes inside an instruction that nobody has to end for them
 	polling uint32 // lanes that ask for the same again and again
 	faulted bool
+	news    bool // lanes did something at a barrier since all met
 }
 
 func newWarp(b *block, index int) *warp {
@@ -274,6 +275,12 @@ func (x *warp) stopAt(lanes uint32, o *emu.Op, preds uint32) {
 	case emu.OpSleep, emu.OpPause:
 	default:
 		x.polling &^= lanes
+	}
+	switch {
+	case o.Kind == trace.KindSyncwarp:
+		x.news = x.news && lanes != x.handle.Live()
+	case o.Kind != emu.OpAccess && o.Kind != emu.OpSleep && o.Kind != emu.OpPause && o.Kind != trace.KindExit:
+		x.news = true
 	}
 	i := first(lanes)
 	o.Site, o.Depth = x.site(i), x.turn(i)

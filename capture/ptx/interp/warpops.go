@@ -13,9 +13,11 @@ import (
 
 // The instructions by which the lanes of a warp look at each other. The .sync
 // forms wait for all non-exited lanes of a mask (PTX ISA, "shfl.sync",
-// "vote.sync", …). Lanes that are all there go on at once; otherwise they
-// meet as by bar.warp.sync, which is recorded as such, since a hang may come
-// of it.
+// "vote.sync", …). They meet as by bar.warp.sync, which is recorded as such:
+// a hang may come of it, and it orders what the lanes have done at barriers
+// before. Lanes that are all there and have done nothing there since they met
+// last go on at once. Only of bar.warp.sync the ISA says that it orders memory
+// as well.
 
 // meet makes an instruction wait for the lanes in mask, which operand n is,
 // and then do what act does with those that are there.
@@ -40,12 +42,12 @@ func (l *lowering) meetIn(mask int32, act func(x *warp, in *inst, m uint32)) {
 		for k := m; k != 0 && together; k &= k - 1 {
 			together = uint32(masks[bits.TrailingZeros32(k)&31]) == want
 		}
-		if together {
+		if together && !x.news {
 			act(x, in, m)
 			return x.faulted
 		}
 		x.parts(m, func(i int, lanes uint32) {
-			x.stopAt(lanes, &emu.Op{Kind: trace.KindSyncwarp, Mask: uint32(masks[i])}, 0)
+			x.stopAt(lanes, &emu.Op{Kind: trace.KindSyncwarp, Mask: uint32(masks[i]), Sem: trace.SemRelaxed}, 0)
 		}, mask)
 		return true
 	}

@@ -215,7 +215,7 @@ shfl.sync.bfly.b32 %r3, %r2, 16, 31, -1;
 st.global.u32 [%d1], %r3;`, each: func(i uint32) []uint32 { return []uint32{i ^ 16} }}
 	s.check(t)
 	_, rec := start(t, kernel(t, s.source()), s.cfg, "buf:128")
-	want := `w0 ffffffff syncwarp mask=ffffffff @9
+	want := `w0 ffffffff syncwarp mask=ffffffff relaxed @9
 w0 ffffffff syncwarp.done mask=ffffffff @9`
 	if got := rec.all().String(); got != want {
 		t.Errorf("recorded\n%s\nwant\n%s", got, want)
