@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -245,9 +246,12 @@ func (r *run) survey(ctx context.Context) error {
 		}
 		for i, cta := range b.CTA {
 			if len(r.functions) < maxFunctions {
-				r.functions[mbarKey{cta, b.Ops[b.Op[i]].Addr}] = true
+				r.functions[mbarKey{cta, b.Ops[b.Op[i]].Addr}] = false
 			}
 		}
+	}
+	if err := r.findBarriers(ctx); err != nil {
+		return err
 	}
 	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id, Barriers: []trace.Barrier{{Kind: trace.BarrierGroup, Name: "grid"}}}) {
 		if err != nil {
@@ -266,6 +270,40 @@ func (r *run) survey(ctx context.Context) error {
 	if r.follows() {
 		return r.classify(ctx)
 	}
+	return nil
+}
+
+// findBarriers finds the mbarriers of the completion functions. Of a
+// cuda::barrier that is made of atomics a recording may have the functions and
+// nothing else: then they say nothing of its phases.
+func (r *run) findBarriers(ctx context.Context) error {
+	if len(r.functions) == 0 {
+		return nil
+	}
+	id, found := r.launch.ID, 0
+	var kinds []trace.Kind
+	for _, k := range trace.Kinds() {
+		if k.Family == trace.FamilyMbar {
+			kinds = append(kinds, k.Kind)
+		}
+	}
+	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id, Kinds: kinds}) {
+		if err != nil {
+			return err
+		}
+		for i, cta := range b.CTA {
+			op := &b.Ops[b.Op[i]]
+			key := mbarKey{op.OwnerCTA(cta), op.Addr}
+			if known, ok := r.functions[key]; ok && !known {
+				r.functions[key] = true
+				found++
+			}
+		}
+		if found == len(r.functions) {
+			break
+		}
+	}
+	maps.DeleteFunc(r.functions, func(_ mbarKey, known bool) bool { return !known })
 	return nil
 }
 

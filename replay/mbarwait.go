@@ -299,6 +299,14 @@ func (s *scope) confirmReuse(mb *mbar, c reuse) {
 func (s *scope) completion(w *warp, r *row, forced bool) bool {
 	mb := s.mbar(w.cta.id, r.op.Addr)
 	m := &mb.m
+	if !m.Function { // a barrier of which nothing else was recorded
+		now := strand{}
+		if r.op.Kind == trace.KindCompletionBegin {
+			now = strand{wait: completing, mb: mb}
+		}
+		s.become(w, r, now)
+		return true
+	}
 	if !s.usable(mb, forced) {
 		return false
 	}

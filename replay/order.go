@@ -331,6 +331,10 @@ func (f *follower) hazard(h explore.Hazard) {
 	case explore.Tx:
 		x.Message = fmt.Sprintf("the bytes that %s announces or moves for phase %d of %s (%s) do not have to be there when it ends: in another schedule they count in the next",
 			name, h.Phase, ref.Barrier, does)
+		if e.Op.Kind == trace.KindMbarCpAsyncArrive {
+			x.Message = fmt.Sprintf("phase %d of %s ends without all arrivals of the copies that were begun in it (%s of %s): how soon they are done says which count",
+				h.Phase, ref.Barrier, does, name)
+		}
 	}
 	b.said[h.Kind] = f.s.hazards.add(x)
 }
