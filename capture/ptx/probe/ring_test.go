@@ -218,7 +218,7 @@ func (p *program) check(t *testing.T) {
 		}
 		return
 	}
-	const chunks = 128
+	const chunks = 256
 	src := withRing(t, m.PTX, chunks, 0, 0)
 	for seed := range uint64(max(p.seeds, 1)) {
 		cfg := p.cfg
