@@ -141,7 +141,7 @@ func (m *model) paneByName(s string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no pane %q: state, event, source, findings, story, graph or waits", clean(s, 40))
+	return fmt.Errorf("no pane %q: state, event, source, findings, story, graph, waits or diff", clean(s, 40))
 }
 
 // resizePane makes the active pane taller, or all of them wider.

@@ -20,7 +20,7 @@ const (
 	InBarriers Context = "barriers"
 	InFindings Context = "findings"
 	InDetails  Context = "details" // state, event, source and story
-	InWalk     Context = "walk"    // the wait-for graph and the statistics, whose lines lead somewhere
+	InWalk     Context = "walk"    // the wait-for graph, the waits and the comparison, whose lines lead somewhere
 	InHelp     Context = "help"
 	InPrompt   Context = "prompt"
 	InPalette  Context = "palette" // beside the keys of a prompt
@@ -47,7 +47,7 @@ func (m *model) context() Context {
 		return InBarriers
 	case paneFindings:
 		return InFindings
-	case paneGraph, paneStats:
+	case paneGraph, paneStats, paneDiff:
 		return InWalk
 	}
 	return InDetails

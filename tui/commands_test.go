@@ -226,6 +226,16 @@ func stories() map[string]func(*session) {
 		"toggle-ascii": func(s *session) {
 			s.press("A").shows("ASCII only").hides("▷", "█").press("A").shows("▷")
 		},
+		"swap": func(s *session) {
+			s.press("D").shows("one recording: btrace view A B compares two")
+			x := open(s.t, twoRecordings(s.t), 120, 44).shows("tma_pipeline_lost_arrive.zst  tma_pipeline_lost_arrive", "✗ deadlock", "━ where they part").at("491.232 µs  cta0/w3  mbar:0x1428")
+			x.shows("▶first w3:l0  70 operations in", "both  syncwarp.done warp:3", "A     mbar.arrive mbar:0x1428", "B     syncwarp warp:3")
+			x.press("D").shows("tma_pipeline.zst  tma_pipeline  completed", "✓ clean").at("886.72 µs  cta0/w3  mbar:0x1428")
+			x.press("u").shows("✗ deadlock").at("491.232 µs  cta0/w3  mbar:0x1428").press("U").shows("✓ clean").press("D").shows("✗ deadlock")
+		},
+		"launch": func(s *session) {
+			two(s).press("ctrl+l", "1", "enter").shows("launch 2/2").press("ctrl+l", "7", "enter").shows(`no launch "7"`)
+		},
 		"previous-mark": func(s *session) { s.press("home", "m", "end", "m", "\"").at("0 ns").press("\"").at("16.64 µs") },
 		"clear-marks":   func(s *session) { s.press("m", "end").shows("Δ").press("ctrl+x").hides("Δ").shows("1 marks cleared") },
 		"copy-finding": func(s *session) {

@@ -14,7 +14,8 @@ type place struct {
 	launch  int // index in Config.Launches
 	focus   focus
 	view    window
-	finding int // selected finding, -1 for none
+	finding int  // selected finding, -1 for none
+	other   bool // in the other of two recordings
 }
 
 // historySize bounds how many places are remembered.

@@ -338,9 +338,15 @@ func (m *model) loadReport() tea.Cmd {
 		return nil
 	}
 	m.reporting = true
-	load, ctx := m.cfg.LoadReport, m.ctx
+	load, ctx, side := m.cfg.LoadReport, m.ctx, m.otherSide
 	return func() tea.Msg {
 		r, err := load(ctx)
-		return loaded{func(m *model) { m.reported(r, err) }}
+		return loaded{func(m *model) {
+			if m.otherSide == side {
+				m.reported(r, err)
+			} else {
+				m.cfg.Other.Report = r
+			}
+		}}
 	}
 }

@@ -81,7 +81,7 @@ func contexts() []struct {
 		{InWarps, "While the warps are active"},
 		{InBarriers, "While the barriers are active"},
 		{InFindings, "While the findings are active"},
-		{InWalk, "While who waits for whom, or the waits, are active"},
+		{InWalk, "While who waits for whom, the waits, or where two recordings part are active"},
 		{InDetails, "While another pane is active"},
 		{InHelp, "In the help"},
 		{InPalette, "In the palette"},

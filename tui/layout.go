@@ -23,11 +23,12 @@ const (
 	paneStory
 	paneGraph
 	paneStats
+	paneDiff
 	numPanes
 )
 
 func (p pane) String() string {
-	return [numPanes]string{"warps", "barriers", "state", "event", "source", "findings", "story", "graph", "waits"}[p]
+	return [numPanes]string{"warps", "barriers", "state", "event", "source", "findings", "story", "graph", "waits", "diff"}[p]
 }
 
 // details reports whether the pane stands beside or below the timeline.
@@ -44,6 +45,7 @@ type layoutInput struct {
 	source     bool // there is source to show
 	graph      int  // lines of the wait-for graph; 0 if it is not known
 	waits      int  // lines of the statistics
+	diff       int  // and of the comparison of two recordings
 	hang       bool // the launch hangs: the graph is worth its room
 	active     pane
 	slots      [2]pane // details panes of a screen that has room for two
@@ -217,6 +219,7 @@ func stack(in layoutInput, r rect) []placed {
 		{pane: paneGraph, height: min(max(in.graph, 3), 14) + 1, optional: !in.hang},
 		{pane: paneEvent, height: 9},
 		{pane: paneStats, height: min(max(in.waits, 3), 20) + 1, optional: true},
+		{pane: paneDiff, height: min(max(in.diff, 4), 20) + 1, optional: true},
 		{pane: paneSource, height: 9, grow: true, optional: !in.source},
 	}
 	wants = slices.DeleteFunc(wants, func(w want) bool { return in.wanted[w.pane] < 0 && w.pane != in.active })
@@ -236,7 +239,7 @@ func stack(in layoutInput, r rect) []placed {
 	if in.hang {
 		order = append(order, paneGraph)
 	}
-	order = append(order, paneFindings, paneEvent, paneSource, paneGraph, paneStats)
+	order = append(order, paneFindings, paneEvent, paneSource, paneGraph, paneStats, paneDiff)
 	const least = 4
 	height := map[pane]int{}
 	room := r.h

@@ -93,7 +93,10 @@ type model struct {
 	overview  overview
 	blocked   *blocked
 	counted   counted
-	tallest   int // see stateLines
+	compared  *compared
+	otherSide bool // the other of two recordings is on the screen
+	reload    bool // its verdict is to be asked for
+	tallest   int  // see stateLines
 	story     story
 
 	work  worker
@@ -163,7 +166,7 @@ func (m *model) clearLaunch() {
 }
 
 // init asks for what the first frame does not wait for.
-func (m *model) init() tea.Cmd { return tea.Batch(m.next(), m.loadReport()) }
+func (m *model) init() tea.Cmd { return tea.Batch(m.next(), m.loadReport(), m.loadDiff()) }
 
 // update takes in one message.
 func (m *model) update(msg tea.Msg) tea.Cmd {
@@ -199,6 +202,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	default:
 		return nil
 	}
+	if m.reload {
+		m.reload = false
+		cmd = tea.Batch(cmd, m.loadReport())
+	}
 	m.dirty = true
 	m.arrange()
 	return tea.Batch(cmd, m.next())
@@ -222,7 +229,7 @@ func (m *model) arrange() {
 	m.layout = newLayout(layoutInput{
 		cols: m.cols, rows: m.rows, lanes: len(m.lanes.of(m.focus.row.cta)), lines: len(m.tree.flat),
 		findings: len(m.findings()), story: story, state: m.stateLines(),
-		source: m.sourceKnown(), graph: m.graphLines(), waits: m.waitsLines(), hang: m.hangs(), sizes: m.sizes,
+		source: m.sourceKnown(), graph: m.graphLines(), waits: m.linesOf(m.statsPage), diff: m.linesOf(m.diffPage), hang: m.hangs(), sizes: m.sizes,
 		active: m.active, slots: m.slots, clusters: m.clusters.several(),
 	})
 	m.scrollRows()
@@ -261,10 +268,10 @@ func (m *model) graphLines() int {
 	return len(p.lines)
 }
 
-// waitsLines is how many lines the statistics have.
-func (m *model) waitsLines() int {
+// linesOf is how many lines a pane beside the timeline has.
+func (m *model) linesOf(make func(*page)) int {
 	p := page{width: sideWidth(m.cols, m.wider) - 2}
-	m.statsPage(&p)
+	make(&p)
 	return len(p.lines)
 }
 
@@ -305,7 +312,7 @@ func (m *model) say(s string) { m.message, m.bad = s, false }
 func (m *model) complain(err error) { m.message, m.bad = err.Error(), true }
 
 // place is where the user is.
-func (m *model) place() place { return place{m.launch, m.focus, m.win, m.finding} }
+func (m *model) place() place { return place{m.launch, m.focus, m.win, m.finding, m.otherSide} }
 
 // leave remembers the place that a command goes away from.
 func (m *model) leave(command string, step bool) {

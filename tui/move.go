@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -199,6 +200,8 @@ func (m *model) offered(p pane) bool {
 		return m.hasFindings()
 	case paneStats:
 		return m.cfg.LoadStats != nil
+	case paneDiff:
+		return m.cfg.Diff != nil
 	}
 	return true
 }
@@ -212,6 +215,20 @@ func (m *model) nextLaunch(by int) {
 	}
 	m.leave("launch", false)
 	m.switchLaunch(((m.launch+by)%n+n)%n, nil)
+}
+
+// launchByNumber switches to the launch that a user has typed.
+func (m *model) launchByNumber(s string) error {
+	for i, l := range m.cfg.Launches {
+		if strconv.FormatUint(uint64(l.ID), 10) == strings.TrimSpace(s) {
+			if i != m.launch {
+				m.leave("launch", false)
+				m.switchLaunch(i, nil)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("no launch %q in this trace", clean(s, 20))
 }
 
 func (m *model) toggleMouse() {

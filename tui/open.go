@@ -55,7 +55,7 @@ func (m *model) opened() {
 	case arrive != nil:
 		m.arrive = nil
 		arrive(m)
-	case !m.moved:
+	case !m.moved && !m.openOnDivergence():
 		m.openOnFinding()
 	}
 }
@@ -63,6 +63,10 @@ func (m *model) opened() {
 // openOnFinding goes to the worst finding of this launch.
 func (m *model) openOnFinding() {
 	i := m.worst()
+	if m.cfg.Other != nil && m.openOnDivergence() {
+		m.finding = i
+		return
+	}
 	if i < 0 || m.tl == nil || m.report != nil && m.findings()[i].Launch != m.current().ID {
 		return
 	}
@@ -105,6 +109,10 @@ func (m *model) switchLaunch(i int, arrive func(*model)) {
 
 // goTo goes to a place, which may be in another launch.
 func (m *model) goTo(p place) {
+	if p.other != m.otherSide {
+		m.swap(func(m *model) { m.goTo(p) })
+		return
+	}
 	if p.launch != m.launch {
 		m.switchLaunch(p.launch, func(m *model) { m.goTo(p) })
 		return

@@ -70,6 +70,8 @@ func (m *model) pageOf(pane pane, width int) *page {
 		m.graphPage(body)
 	case paneStats:
 		m.statsPage(body)
+	case paneDiff:
+		m.diffPage(body)
 	}
 	return body
 }
@@ -92,6 +94,8 @@ func (m *model) paneTitle(p pane) string {
 		}
 	case paneGraph:
 		return "who waits for whom"
+	case paneDiff:
+		return "where they part"
 	case paneStats:
 		return "waits at " + m.focus.lane.barrier.String()
 	case paneSource:

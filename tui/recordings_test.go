@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"btrace/replay"
+	"btrace/replay/diff"
 	"btrace/replay/report"
 	"btrace/replay/stats"
 	"btrace/trace"
@@ -38,6 +40,39 @@ func recording(t *testing.T, name string) Config {
 			return &rep.Launches[0], nil
 		},
 	}
+}
+
+// twoRecordings is a run that hung, compared with one that did not.
+func twoRecordings(t *testing.T) Config {
+	t.Helper()
+	open := func(name string) *trace.Reader {
+		r, err := trace.Open(filepath.Join("..", "sample-traces", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close() })
+		return r
+	}
+	const good, hung = "tma_pipeline.zst", "tma_pipeline_lost_arrive.zst"
+	a, b := open(good), open(hung)
+	cfg, other := recording(t, hung), recording(t, good)
+	cfg.Other = &other
+	cfg.Diff = func(ctx context.Context) (*diff.Report, error) { return diff.Compare(ctx, a, b, diff.Options{}) }
+	return cfg
+}
+
+// Two recordings that do not differ are said to be the same, and open on what
+// is wrong with the second.
+func TestEqualRecordings(t *testing.T) {
+	cfg := twoRecordings(t)
+	*cfg.Other = recording(t, "tma_pipeline_lost_arrive.zst")
+	cfg.Diff = func(context.Context) (*diff.Report, error) {
+		return &diff.Report{Launches: []diff.Launch{{A: &cfg.Launches[0], B: &cfg.Launches[0], Warps: 5}}}, nil
+	}
+	s := open(t, cfg, 120, 40).shows("▶✗ root").press("t").types("diff").press("enter").shows("every warp did the same")
+	s.press("D").shows("✗ deadlock")
+	cfg.Diff = func(context.Context) (*diff.Report, error) { return nil, errors.New("block 3 is corrupt") }
+	open(t, cfg, 120, 40).shows("compare the recordings: block 3 is corrupt", "✗ deadlock")
 }
 
 // A hang that a real H100 recorded opens on its root, with the story beside it

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"btrace/replay"
+	"btrace/replay/diff"
 	"btrace/replay/stats"
 	"btrace/trace"
 )
@@ -37,6 +38,10 @@ type Config struct {
 	// LoadStats counts the waits of a launch, when they are to be shown. Nil
 	// means that there are no statistics.
 	LoadStats func(ctx context.Context, launch uint32) (*stats.Launch, error)
+	// Other is the recording that this one is compared with, and Diff where
+	// they part: Other is the first of the two, A. Both or none are set.
+	Other *Config
+	Diff  func(context.Context) (*diff.Report, error)
 	// Save writes a file that the user asked for: an exported view. Nil means
 	// that there is nowhere to write to.
 	Save func(name string, data []byte) error

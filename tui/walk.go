@@ -17,7 +17,7 @@ func (p *page) lead(goTo func(*model), spans ...span) {
 // walkPage is the content of the active pane, if its lines lead somewhere.
 func (m *model) walkPage() *page {
 	for _, at := range m.layout.panes {
-		if at.pane == m.active && (at.pane == paneGraph || at.pane == paneStats) {
+		if at.pane == m.active && (at.pane == paneGraph || at.pane == paneStats || at.pane == paneDiff) {
 			return m.pageOf(at.pane, at.w-2)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"btrace/capture/kernels"
 	"btrace/replay"
+	"btrace/replay/diff"
 	"btrace/replay/stats"
 	"btrace/trace"
 	"btrace/tui"
@@ -27,13 +28,19 @@ type viewFlags struct {
 func newView() *cobra.Command {
 	var f viewFlags
 	cmd := &cobra.Command{
-		Use:   "view TRACE",
-		Short: "Look at a trace: timeline of warps and barriers, state, findings",
+		Use:   "view TRACE | view A B",
+		Short: "Look at a trace: timeline of warps and barriers, state, findings; or at where two runs part",
 		Long: `View opens the viewer; "?" in it shows the keys, ":" finds a command by its name. With --dump it runs without a terminal:
 it takes the keys of --keys, one a line (or ":command"), and writes the last screen as plain text.
+With two traces it shows the second, opened where it parts from the first, as btrace diff says; D shows the other.
 Keys are bound in $XDG_CONFIG_HOME/btrace/keys, one command a line: zoom-in = + ctrl+up`,
-		Example: "  btrace view run.zst --source src\n  btrace view run.zst --keys keys.txt --size 120x40 --dump screen.txt",
-		Args:    exactly(1, "one trace"),
+		Example: "  btrace view run.zst --source src\n  btrace view good.zst hung.zst\n  btrace view run.zst --keys keys.txt --size 120x40 --dump screen.txt",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return exactly(1, "one trace, or two to compare")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script := f.dump != "" || f.keys != ""
 			cols, rows, err := parseSize(f.size)
@@ -45,13 +52,24 @@ Keys are bound in $XDG_CONFIG_HOME/btrace/keys, one command a line: zoom-in = + 
 			case !script && !(isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout())):
 				return fmt.Errorf("view needs a terminal: give --dump FILE to write a screen as text, or use `btrace info %s`", args[0])
 			}
-			r, closeTrace, err := openTrace(cmd, args[0], nil)
+			name := args[len(args)-1]
+			r, closeTrace, err := openTrace(cmd, name, nil)
 			if err != nil {
 				return err
 			}
 			defer closeTrace()
 			var made prepared
-			cfg := viewer(r, args[0], f, &made)
+			cfg := viewer(r, name, f, &made)
+			if len(args) == 2 {
+				a, closeOther, err := openTrace(cmd, args[0], nil)
+				if err != nil {
+					return err
+				}
+				defer closeOther()
+				other := viewer(a, args[0], f, &prepared{})
+				cfg.Other = &other
+				cfg.Diff = func(ctx context.Context) (*diff.Report, error) { return diff.Compare(ctx, a, r, diff.Options{}) }
+			}
 			if cfg.Keys, err = readKeymap(f.keymap); err != nil {
 				return err
 			}
@@ -60,11 +78,11 @@ Keys are bound in $XDG_CONFIG_HOME/btrace/keys, one command a line: zoom-in = + 
 			} else {
 				err = tui.Run(cmd.Context(), cfg)
 			}
-			if sections := made.take(); len(sections) > 0 && r.Whole() && args[0] != "-" {
+			if sections := made.take(); len(sections) > 0 && r.Whole() && name != "-" {
 				closeTrace()
 				// The next view opens faster. A trace that cannot be written
 				// to is looked at all the same.
-				_ = trace.Attach(args[0], sections)
+				_ = trace.Attach(name, sections)
 			}
 			return err
 		},
