@@ -25,8 +25,8 @@
 //
 // A replay takes an absent event of a family that is observed for one that did
 // not happen, so a family is observed only if all of it is seen. Named barriers
-// are, in a kernel without bar.arrive; that takes nvdisasm to tell. mbarriers
-// are not. What is seen of a family that is not observed is recorded as marks,
+// are, in a kernel without bar.arrive, and mbarriers in one that has none: that
+// takes nvdisasm to tell. What is seen of a family that is not observed is recorded as marks,
 // which nothing is concluded from: never a false deadlock. A wait that asks an
 // mbarrier again and again is two marks: that it began and that it is done.
 package sanitizer

@@ -3,7 +3,6 @@ package sanitizer
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"btrace/capture/cupti/cubin"
 	"btrace/capture/ptx/probe"
@@ -55,35 +54,49 @@ func (m *Module) Observes(kernel string) []string {
 	return words
 }
 
-// families are those that can be observed.
-var families = [...]trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyCluster, trace.FamilySyncwarp}
+var families = [...]trace.Family{trace.FamilyEnter, trace.FamilyExit, trace.FamilyBar, trace.FamilyMbar, trace.FamilyCluster, trace.FamilySyncwarp}
 
-// newView is what is seen where there is, or is not, a bar.arrive.
-func newView(arrives bool) view {
+// does is what code has that is not seen whole, or at all.
+type does struct{ arrive, mbarrier, call bool }
+
+func (d does) or(e does) does {
+	return does{d.arrive || e.arrive, d.mbarrier || e.mbarrier, d.call || e.call}
+}
+
+func (d does) view() view {
 	v := make(view)
 	for _, f := range families {
-		v[f] = f != trace.FamilyBar || !arrives
+		v[f] = !(f == trace.FamilyBar && d.arrive) && !(f == trace.FamilyMbar && d.mbarrier)
 	}
 	return v
 }
 
 // look finds what is seen of the module's functions. A function that calls
-// others has whatever is anywhere in the module.
+// others may do whatever is anywhere in the module.
 func (m *Module) look(listing map[string][]cubin.Instruction) {
-	arrives := make(map[string]bool)
+	all := does{arrive: listing == nil, mbarrier: listing == nil}
+	own := make(map[string]does)
 	for name, is := range listing {
-		arrives[name] = slices.ContainsFunc(is, func(i cubin.Instruction) bool { return i.Op == cubin.OpBarArrive })
-	}
-	some := listing == nil
-	for _, yes := range arrives {
-		some = some || yes
-	}
-	m.rest = newView(some)
-	m.views = make(map[string]view)
-	for name, is := range listing {
-		if !slices.ContainsFunc(is, func(i cubin.Instruction) bool { return i.Op == cubin.OpCall }) {
-			m.views[name] = newView(arrives[name])
+		var d does
+		for _, i := range is {
+			switch i.Op {
+			case cubin.OpBarArrive:
+				d.arrive = true
+			case cubin.OpMbarrier, cubin.OpMbarrierWait, cubin.OpBulkCopy:
+				d.mbarrier = true
+			case cubin.OpCall:
+				d.call = true
+			}
 		}
+		own[name], all = d, all.or(d)
+	}
+	m.rest = all.view()
+	m.views = make(map[string]view)
+	for name, d := range own {
+		if d.call {
+			d = all
+		}
+		m.views[name] = d.view()
 	}
 }
 
@@ -127,7 +140,7 @@ func (m *Module) make(f *cubin.File, listing map[string][]cubin.Instruction, o O
 		if len(is) == 0 && !fn.Kernel {
 			continue
 		}
-		at := tableFunction{name: fn.Name}
+		at := tableFunction{name: fn.Name, kernel: fn.Kernel}
 		add := func(pc uint64, text string) {
 			row, _ := fn.Position(pc)
 			at.places = append(at.places, tablePlace{pc, m.Next})

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,6 +77,9 @@ func places(t *testing.T, table []byte) (generic uint32, sites map[string]uint32
 		n := u32()
 		name := string(table[:n])
 		table = table[n:]
+		if kernel := u32(); kernel != 1 {
+			name += " (called)"
+		}
 		for range u32() {
 			pc := le.Uint64(table)
 			table = table[8:]
@@ -174,7 +176,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestObserves(t *testing.T) {
-	const all, blind = "enter exit bar cluster syncwarp", "enter exit cluster syncwarp"
+	const all, blind = "enter exit bar mbar cluster syncwarp", "enter exit cluster syncwarp"
 	for _, c := range []struct{ cubin, listing, kernel, want, note string }{
 		{"lineinfo.cubin", "lineinfo.sass", "relay", all, ""},
 		{"lineinfo.cubin", "lineinfo.sass", "handoff", blind, ""},
@@ -198,15 +200,17 @@ func TestCallsAreObserved(t *testing.T) {
 	call := []string{"BAR.SYNC.DEFER_BLOCKING 0x2, 0x40", "CALL.REL.NOINC `(handoff)"}
 	for _, c := range []struct {
 		replace []string
-		bar     bool
+		want    string
 	}{
-		{nil, true},
-		{call, false},
-		{append(call, "BAR.ARV", "BAR.SYNC"), true},
+		{nil, "enter exit bar mbar cluster syncwarp"},
+		{call, "enter exit cluster syncwarp"},
+		{append(call, "BAR.ARV", "BAR.SYNC"), "enter exit bar cluster syncwarp"},
+		{append(call, "SYNCS", "NOTHING"), "enter exit mbar cluster syncwarp"},
+		{[]string{"BAR.SYNC", "NOTHING"}, "enter exit bar mbar cluster syncwarp"},
 	} {
 		m := read(t, "lineinfo.cubin", Options{Nvdisasm: disassembler(t, "lineinfo.sass", c.replace...)})
-		if got := slices.Contains(m.Observes("relay"), "bar"); got != c.bar {
-			t.Errorf("with %q: named barriers observed: %t, want %t", c.replace, got, c.bar)
+		if got := strings.Join(m.Observes("relay"), " "); got != c.want {
+			t.Errorf("with %q: observes %s, want %s", c.replace, got, c.want)
 		}
 	}
 }

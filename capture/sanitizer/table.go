@@ -8,11 +8,13 @@ import "encoding/binary"
 //	u32 number of the first site of a place that is not in the table
 //	u32 functions, and of each:
 //	    text name, as in the cubin
+//	    u32 1 if it is a kernel
 //	    u32 places, and of each:
 //	        u64 offset of the instruction in the function
 //	        u32 number of its first site
 type tableFunction struct {
 	name   string
+	kernel bool
 	places []tablePlace
 }
 
@@ -28,6 +30,11 @@ func appendTable(b []byte, generic uint32, fs []tableFunction) []byte {
 	for _, f := range fs {
 		b = le.AppendUint32(b, uint32(len(f.name)))
 		b = append(b, f.name...)
+		kernel := uint32(0)
+		if f.kernel {
+			kernel = 1
+		}
+		b = le.AppendUint32(b, kernel)
 		b = le.AppendUint32(b, uint32(len(f.places)))
 		for _, p := range f.places {
 			b = le.AppendUint64(b, p.pc)

@@ -93,7 +93,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// ParseListing reads what `nvdisasm -c` prints.
+// ParseListing reads what `nvdisasm -c` prints. A function without any such
+// instruction has an empty list.
 func ParseListing(listing []byte) (map[string][]Instruction, error) {
 	found := make(map[string][]Instruction)
 	function := ""
@@ -104,6 +105,7 @@ func ParseListing(listing []byte) (map[string][]Instruction, error) {
 		// A section has one function; its label comes before the code.
 		if name, ok := strings.CutPrefix(line, ".text."); ok && strings.HasSuffix(name, ":") {
 			function = strings.TrimSuffix(name, ":")
+			found[function] = nil
 			continue
 		}
 		rest, ok := strings.CutPrefix(line, "/*")

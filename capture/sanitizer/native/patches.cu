@@ -17,10 +17,14 @@ namespace {
 
 constexpr uint64_t valid = 1ull << 63;
 
-__device__ __forceinline__ uint64_t clock64_() {
+// now is the SM's clock. Alone, the instruction that reads 64 bits of it does
+// not wait for the barrier before it, and would tell the time before the wait;
+// the one that reads 32 bits does. So the sum takes both: it adds 0.
+__device__ __forceinline__ uint64_t now() {
+    uint32_t low;
     uint64_t t;
-    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
-    return t;
+    asm volatile("mov.u32 %0, %%clock;\n\tmov.u64 %1, %%clock64;" : "=r"(low), "=l"(t)::"memory");
+    return t + ((static_cast<uint32_t>(t) - low) >> 31);
 }
 
 __device__ __forceinline__ uint64_t globaltimer() {
@@ -75,7 +79,7 @@ struct Here {
 
     __device__ __forceinline__ Here(void *userdata, uint64_t pc) : launch(static_cast<Launch *>(userdata)), together(__activemask()), off(userdata == nullptr) {
         if (off) return;
-        clock = clock64_();
+        clock = now();
         context = launch->context;
         uint64_t i = (pc - launch->pcBase) / 16;
         site = i < launch->pcCount ? launch->sites[i] : 0;
@@ -123,7 +127,7 @@ struct Here {
         uint64_t who = static_cast<uint64_t>(smid()) << 43 | static_cast<uint64_t>(laneid()) << 38 |
                        static_cast<uint64_t>(linearWarp()) << 32 | linearCTA();
         store(at, gridid(), who);
-        uint64_t c = clock64_();
+        uint64_t c = now();
         store(at + slotBytes, c, globaltimer());
         return at + 2 * slotBytes;
     }
@@ -139,7 +143,7 @@ struct Here {
             lane->lost++;
             return false;
         }
-        clock = clock64_();
+        clock = now();
         if (lane->lost > 0) {
             put(siteGap, lane->lost & 0x7fffffff, 1u << laneid());
             lane->lost = 0;

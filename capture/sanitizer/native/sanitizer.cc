@@ -124,11 +124,30 @@ constexpr Patch patches[] = {
     {SANITIZER_INSTRUCTION_MEMCPY_ASYNC_BARRIER, "btrace_cp_async_arrive"},
 };
 
-struct ModuleState {
-    uint64_t number = 0;  // the recorder's; 0: not patched
+// Place is an instruction that has sites, by its offset in its function.
+struct Place {
+    uint64_t offset;
+    uint32_t site;
+};
+
+struct Function {
+    bool kernel = false;
+    std::vector<Place> places;
+};
+
+// Table is the sites of a kernel and of what it may call, by pc, in device
+// memory.
+struct Table {
     const uint32_t *sites = nullptr;
     uint64_t pcBase = 0;
-    uint32_t pcCount = 0, generic = 0;
+    uint32_t pcCount = 0;
+};
+
+struct ModuleState {
+    uint64_t number = 0;  // the recorder's
+    uint32_t generic = 0;
+    std::map<std::string, Function> functions;
+    std::map<std::string, Table> tables;  // of the kernels that were launched
 };
 
 struct Outstanding {
@@ -161,7 +180,8 @@ class Library {
     void contextCreated(const Sanitizer_ResourceContextData &d);
     bool prepare(ContextState &c, CUcontext context, uint32_t chunks, uint32_t flags, uint64_t fifo, uint64_t chunksAt, std::string &why);
     void moduleLoaded(const Sanitizer_ResourceModuleData &d);
-    std::string patch(ContextState &c, const Sanitizer_ResourceModuleData &d, int fd, size_t size, ModuleState &m);
+    std::string patch(ContextState &c, const Sanitizer_ResourceModuleData &d);
+    const Table &table(ModuleState &m, const Sanitizer_LaunchData &d);
     void launchBegins(const Sanitizer_LaunchData &d);
     void synchronized(const Sanitizer_SynchronizeData &d, bool all);
     void apiEnds(const Sanitizer_CallbackData &d);
@@ -357,6 +377,28 @@ bool Library::prepare(ContextState &c, CUcontext context, uint32_t chunks, uint3
     return true;
 }
 
+// readTable reads what the recorder made of the cubin; ../table.go says how it
+// is laid out.
+std::string readTable(int fd, size_t size, ModuleState &m) {
+    Mapping file(fd, size, PROT_READ);
+    if (!file.data) return "reading the table of sites";
+    Fields r(file.data, size);
+    m.generic = r.u32();
+    uint32_t functions = r.u32();
+    for (uint32_t i = 0; i < functions && r.ok; i++) {
+        Function f;
+        std::string name = r.text();
+        f.kernel = r.u32() != 0;
+        uint32_t n = r.u32();
+        for (uint32_t k = 0; k < n && r.ok; k++) {
+            uint64_t offset = r.u64();
+            f.places.push_back({offset, r.u32()});
+        }
+        m.functions.emplace(std::move(name), std::move(f));
+    }
+    return r.ok ? "" : "the table of sites is cut";
+}
+
 void Library::moduleLoaded(const Sanitizer_ResourceModuleData &d) {
     auto it = contexts.find(d.context);
     if (it == contexts.end() || it->second.number == 0 || !d.pCubin || d.cubinSize == 0) return;
@@ -379,20 +421,18 @@ void Library::moduleLoaded(const Sanitizer_ResourceModuleData &d) {
     if (action != actionReplace || !r.hasFd()) return;
     int fd = r.takeFd();
     ModuleState state;
-    std::string why = patch(c, d, fd, size, state);
+    state.number = number;
+    std::string why = readTable(fd, size, state);
     close(fd);
-    if (why.empty()) {
-        state.number = number;
-        modules[d.module] = state;
-    }
+    if (why.empty()) why = patch(c, d);
+    if (why.empty()) modules[d.module] = std::move(state);
     Message loaded(Type::Module);
     loaded.u64(number).u32(c.number).u32(why.empty() ? 0 : notPatched).text(why);
     channel().send(loaded);
 }
 
-// patch has the module patched, and makes its table of sites from the one that
-// the recorder made of the cubin (capture/sanitizer/table.go).
-std::string Library::patch(ContextState &c, const Sanitizer_ResourceModuleData &d, int fd, size_t size, ModuleState &m) {
+// patch has the module patched.
+std::string Library::patch(ContextState &c, const Sanitizer_ResourceModuleData &d) {
     if (!c.patchesLoaded) {
         SanitizerResult s = sanitizerAddPatches(btrace_patches, d.context);
         if (s != SANITIZER_SUCCESS) return "loading the patches: " + text(s);
@@ -404,57 +444,48 @@ std::string Library::patch(ContextState &c, const Sanitizer_ResourceModuleData &
     }
     SanitizerResult s = sanitizerPatchModule(d.module);
     if (s != SANITIZER_SUCCESS) return "patching the module: " + text(s);
-
-    Mapping file(fd, size, PROT_READ);
-    if (!file.data) return "reading the table of sites";
-    Fields r(file.data, size);
-    uint32_t functions;
-    m.generic = r.u32();
-    functions = r.u32();
-    struct Place {
-        uint64_t pc;
-        uint32_t site;
-    };
-    std::vector<Place> places;
-    uint64_t low = ~0ull, high = 0;
-    for (uint32_t i = 0; i < functions && r.ok; i++) {
-        std::string name = r.text();
-        uint32_t n = r.u32();
-        uint64_t pc = 0, bytes = 0;
-        bool known = sanitizerGetFunctionPcAndSize(d.module, name.c_str(), &pc, &bytes) == SANITIZER_SUCCESS;
-        for (uint32_t k = 0; k < n && r.ok; k++) {
-            uint64_t at = r.u64();
-            uint32_t site = r.u32();
-            if (!known) continue;
-            places.push_back({pc + at, site});
-            low = std::min(low, pc + at);
-            high = std::max(high, pc + at);
-        }
-    }
-    if (!r.ok) return "the table of sites is cut";
-    if (places.empty()) return "";
-    // Functions lie side by side; a module that is larger has no lines.
-    constexpr uint64_t most = 256 << 20;
-    if (high - low >= most) return "its code is larger than the table may be";
-    std::vector<uint32_t> table((high - low) / 16 + 1);
-    for (const Place &p : places) table[(p.pc - low) / 16] = p.site;
-    void *device = nullptr;
-    Sanitizer_StreamHandle stream = nullptr;
-    size_t n = table.size() * sizeof table[0];
-    s = sanitizerAlloc(d.context, &device, n);
-    if (s == SANITIZER_SUCCESS) s = sanitizerGetStreamHandle(d.context, nullptr, &stream);
-    if (s == SANITIZER_SUCCESS) s = sanitizerMemcpyHostToDeviceAsync(device, table.data(), n, stream);
-    if (s == SANITIZER_SUCCESS) s = sanitizerStreamSynchronize(stream);
-    if (s != SANITIZER_SUCCESS) return "memory for the table of sites: " + text(s);
-    m.sites = static_cast<const uint32_t *>(device);
-    m.pcBase = low;
-    m.pcCount = static_cast<uint32_t>(table.size());
     return "";
+}
+
+// table is that of the kernel which is launched. It is made at its first
+// launch: where functions are is known only once they are loaded. Of functions
+// that lie far from the kernel the places are not told apart.
+const Table &Library::table(ModuleState &m, const Sanitizer_LaunchData &d) {
+    constexpr uint64_t far = 64 << 20;
+    auto made = m.tables.try_emplace(d.functionName);
+    Table &t = made.first->second;
+    if (!made.second) return t;
+    uint64_t kernel = 0, bytes = 0;
+    if (sanitizerGetFunctionPcAndSize(d.module, d.functionName, &kernel, &bytes) != SANITIZER_SUCCESS) return t;
+    std::map<uint64_t, uint32_t> places;
+    for (const auto &f : m.functions) {
+        uint64_t pc = 0;
+        if (f.second.kernel && f.first != d.functionName) continue;
+        if (sanitizerGetFunctionPcAndSize(d.module, f.first.c_str(), &pc, &bytes) != SANITIZER_SUCCESS) continue;
+        for (const Place &p : f.second.places)
+            if (pc + p.offset + far > kernel && pc + p.offset < kernel + far) places[pc + p.offset] = p.site;
+    }
+    if (places.empty()) return t;
+    uint64_t low = places.begin()->first;
+    std::vector<uint32_t> sites((places.rbegin()->first - low) / 16 + 1);
+    for (const auto &p : places) sites[(p.first - low) / 16] = p.second;
+    void *device = nullptr;
+    size_t n = sites.size() * sizeof sites[0];
+    SanitizerResult s = sanitizerAlloc(d.context, &device, n);
+    if (s == SANITIZER_SUCCESS) s = sanitizerMemcpyHostToDeviceAsync(device, sites.data(), n, d.hStream);
+    if (s != SANITIZER_SUCCESS) {
+        note(std::string("events of ") + d.functionName + " have no lines: " + text(s));
+        return t;
+    }
+    t.sites = static_cast<const uint32_t *>(device);
+    t.pcBase = low;
+    t.pcCount = static_cast<uint32_t>(sites.size());
+    return t;
 }
 
 void Library::launchBegins(const Sanitizer_LaunchData &d) {
     auto it = contexts.find(d.context);
-    if (it == contexts.end() || it->second.number == 0) return;
+    if (it == contexts.end() || it->second.number == 0 || !d.functionName) return;
     ContextState &c = it->second;
     auto module = modules.find(d.module);
     Outstanding o;
@@ -470,7 +501,7 @@ void Library::launchBegins(const Sanitizer_LaunchData &d) {
         o.cluster[i] = cluster[i];
         o.threads *= static_cast<uint64_t>(grid[i]) * block[i];
     }
-    o.function = d.functionName ? d.functionName : "";
+    o.function = d.functionName;
     if (o.patched && c.free.empty()) {
         o.patched = false;
         note("too many launches are under way: " + o.function + " is not recorded");
@@ -500,9 +531,10 @@ void Library::launchBegins(const Sanitizer_LaunchData &d) {
         l = Launch{};
         l.context = c.device;
         l.progress = &c.progress[slot];
-        l.sites = module->second.sites;
-        l.pcBase = module->second.pcBase;
-        l.pcCount = module->second.pcCount;
+        const Table &t = table(module->second, d);
+        l.sites = t.sites;
+        l.pcBase = t.pcBase;
+        l.pcCount = t.pcCount;
         l.generic = module->second.generic;
         l.threads = o.threads;
         if (sanitizerMemcpyHostToDeviceAsync(&c.launches[slot], &l, sizeof l, d.hStream) == SANITIZER_SUCCESS) data = &c.launches[slot];

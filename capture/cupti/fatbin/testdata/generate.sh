@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the fat binaries here and the cubins of ../../cubin/testdata. It was run
-# with CUDA 13.0 (nvcc V13.0.88) and GNU binutils 2.38; no GPU is needed.
+# with CUDA 13.0 (nvcc V13.0.88) and GNU binutils; no GPU is needed.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
