@@ -143,7 +143,7 @@ func (m *model) diffPage(p *page) {
 		}
 		who := m.lanesText([]replay.Lanes{{CTA: d.CTA, Warp: d.Warp, Mask: d.Lanes}}, m.focus.row.cta)
 		p.lead(func(m *model) { m.goDivergence(d) }, span{styleTitleActive, title}, span{styleBold, who},
-			span{styleDim, "  after " + plural(d.Index, "operation") + " that are the same"})
+			span{styleDim, "  " + plural(d.Index, "operation") + " in"})
 		if i == 0 && d.LastA != nil {
 			p.wrap(styleDim, "  both  ", m.opText(d.LastA))
 		}
