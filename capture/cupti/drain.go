@@ -35,8 +35,9 @@ type source struct {
 }
 
 type ringGrid struct {
-	s    *source
-	grid uint64
+	s     *source
+	grid  uint64
+	again bool
 }
 
 // drained is what one look at a ring brought.
@@ -69,11 +70,11 @@ func (d *drain) add(s *source) {
 	d.rings = append(d.rings, s)
 }
 
-// endGrid tells that a grid writes no more.
-func (d *drain) endGrid(s *source, grid uint64) {
+// endGrid tells that a grid has ended. It may run again under its number.
+func (d *drain) endGrid(s *source, grid uint64, again bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ends = append(d.ends, ringGrid{s, grid})
+	d.ends = append(d.ends, ringGrid{s, grid, again})
 }
 
 // closeAll has the rings of a process read to their ends: nobody writes to
@@ -91,7 +92,7 @@ func (d *drain) news(have []*source) (open, over []*source) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range d.ends {
-		e.s.EndGrid(e.grid)
+		e.s.EndGrid(e.grid, e.again)
 	}
 	have = append(have, d.rings...)
 	over = d.over

@@ -343,14 +343,25 @@ var applications = map[string]func() int{
 	},
 	"graph": func() int {
 		a := ready()
-		a.send(&Launch{Correlation: 50, Flags: LaunchCaptured, Module: a.id, Context: 1, Function: "handoff", Grid: [3]uint32{1, 1, 1}, Block: [3]uint32{96, 1, 1}})
-		for i := range uint64(2) {
-			l := &fakeLaunch{a, 10 + i, Launch{Correlation: 60, Context: 1, Function: "handoff", Grid: [3]uint32{2, 1, 1}, Block: [3]uint32{64, 1, 1}}}
-			l.handoff(1)
-			l.done()
+		a.send(&Launch{Correlation: 50, Flags: LaunchCaptured, Module: a.id, Context: 1, Function: "handoff", Grid: [3]uint32{2, 1, 1}, Block: [3]uint32{64, 1, 1}})
+		run := func(correlation uint64) *fakeLaunch {
+			return &fakeLaunch{a, 10, Launch{Correlation: correlation, Context: 1, Function: "handoff", Grid: [3]uint32{2, 1, 1}, Block: [3]uint32{64, 1, 1}}}
 		}
-		l := &fakeLaunch{a, 12, Launch{Correlation: 60, Context: 1, Function: "handoff"}}
-		l.stuck()
+		// Its kernel has one number in all launches of the graph. Their ends
+		// are told late.
+		first, second, third := run(60), run(61), run(62)
+		first.handoff(1)
+		second.handoff(2)
+		first.done()
+		third.handoff(3)
+		second.done()
+		third.done()
+		fourth := run(63)
+		waits, leaves := fourth.warp(0, 0), fourth.warp(0, 1)
+		waits.do(trace.KindEnter)
+		leaves.do(trace.KindEnter)
+		waits.bar(trace.KindBarSync, 1, 64)
+		leaves.exit()
 		return forever()
 	},
 	"without PTX": func() int {

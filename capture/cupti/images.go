@@ -80,7 +80,7 @@ func (in *instrumenter) image(image []byte, m *Image, role Role, dev device) (v 
 		case RoleAssembler:
 			v.assembled(in, image, m.Name)
 		case RoleSanitizer:
-			v.patched(in, image, dev)
+			v.patched(in, image)
 		default:
 			v.loaded(in, image, m, dev)
 		}
@@ -176,7 +176,7 @@ func (v *verdict) assembled(in *instrumenter, ptx []byte, name string) {
 
 // patched answers machine code that the Sanitizer patches: with the table that
 // its patches need, and not with other code.
-func (v *verdict) patched(in *instrumenter, code []byte, dev device) {
+func (v *verdict) patched(in *instrumenter, code []byte) {
 	var p *sanitizer.Module
 	m, _, err := in.sites.add(func(base uint32, _ uint64) (*probe.Module, error) {
 		var err error

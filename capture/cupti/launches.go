@@ -40,9 +40,10 @@ type launch struct {
 	entered, exited  uint64 // threads
 	latest           uint64 // %globaltimer of its newest event
 	guessed, cropped bool
+	announced        bool // by a message of its own; others may come again under their grid's number
 }
 
-// grid is one that records came of.
+// grid is one run of a grid that records came of.
 type grid struct {
 	s       *source
 	id      uint64
@@ -50,7 +51,9 @@ type grid struct {
 	kernel  string // once a record said so
 	pending ring.Batch
 	since   time.Time
-	ended   bool
+	done    bool // its end was told
+	ended   bool // and all its records have come
+	entered map[warpKey]uint32
 }
 
 type gridKey struct {
@@ -58,7 +61,20 @@ type gridKey struct {
 	id uint64
 }
 
-// names of what a recorder of launches may leave unsaid
+type warpKey struct {
+	cta  uint32
+	warp uint8
+}
+
+// grids is the runs of a grid under one number, which a graph's kernels keep
+// from one launch of the graph to the next. They follow each other.
+type grids struct {
+	runs   []*grid // that are not over, in their order
+	at     int     // of them, the one that records are of now; may be behind the last
+	ending []*grid // whose ends were told, and some of whose records may be to come
+}
+
+// What launch lines say besides the usual, and a reason to leave one out.
 const (
 	extraWhy = "not instrumented"
 	// noBarriers is what probe says of a kernel that has nothing to record.
@@ -176,7 +192,7 @@ func (r *recorder) launched(p *process, m *Launch) {
 		return
 	}
 	l := r.newLaunch(p, m.Context, m.Function, m.Module, m.Grid, m.Block, m.Cluster, m.Shared)
-	l.correlation, l.stream = m.Correlation, m.Stream
+	l.correlation, l.stream, l.announced = m.Correlation, m.Stream, true
 	l.extra("stream", fmt.Sprintf("%#x", m.Stream))
 	if m.Flags&LaunchCooperative != 0 {
 		l.extra("cooperative", true)
@@ -191,20 +207,24 @@ func (r *recorder) finished(p *process, d *Done) {
 		return
 	}
 	s := p.rings[d.Context]
-	var g *grid
-	if s != nil && d.GridID != 0 { // the Sanitizer's way knows it of patched kernels only
-		g = r.gridOf(s, d.GridID)
-	}
-	l := r.launchOf(p, d, g)
-	l.done = d
-	if g == nil {
-		l.drained = true
+	if s == nil || d.GridID == 0 { // the Sanitizer's way knows it of patched kernels only
+		l := r.launchOf(p, d, nil)
+		l.done, l.drained = d, true
 		return
 	}
+	gs := r.gridsOf(s, d.GridID)
+	i := slices.IndexFunc(gs.runs, func(g *grid) bool { return !g.done })
+	if i < 0 {
+		i = len(gs.runs)
+	}
+	g := r.runOf(gs, i, s, d.GridID)
+	l := r.launchOf(p, d, g)
+	l.done, g.done = d, true
+	gs.ending = append(gs.ending, g)
 	if g.l == nil {
 		r.join(g, l)
 	}
-	r.drain.endGrid(s, d.GridID)
+	r.drain.endGrid(s, g.id, !l.announced)
 }
 
 // launchOf is the launch that a kernel was: by its records, where they came
@@ -245,20 +265,66 @@ func (r *recorder) failed(p *process, m *Failed) {
 	}
 }
 
-func (r *recorder) gridOf(s *source, id uint64) *grid {
-	id &^= 1 << 63
-	key := gridKey{s, id}
-	g := r.grids[key]
-	if g == nil {
-		g = &grid{s: s, id: id, since: r.now}
-		r.grids[key] = g
+// gridsOf is the runs of a grid.
+func (r *recorder) gridsOf(s *source, id uint64) *grids {
+	key := gridKey{s, id &^ (1 << 63)}
+	gs := r.grids[key]
+	if gs == nil {
+		gs = new(grids)
+		r.grids[key] = gs
 	}
+	return gs
+}
+
+// runOf is a run of a grid that may be a new one.
+func (r *recorder) runOf(gs *grids, i int, s *source, id uint64) *grid {
+	if i == len(gs.runs) {
+		gs.runs = append(gs.runs, &grid{s: s, id: id &^ (1 << 63), since: r.now, entered: make(map[warpKey]uint32)})
+	}
+	return gs.runs[i]
+}
+
+// gridOf is the run of a grid that records are of: the next, where lanes begin
+// in it a second time.
+func (r *recorder) gridOf(s *source, snap *siteSnapshot, b *ring.Batch, run *ring.Run) *grid {
+	gs := r.gridsOf(s, run.Grid)
+	g := r.runOf(gs, gs.at, s, run.Grid)
+	if snap.moves[b.Site[run.First]] != moveEnter || g.l != nil && g.l.announced {
+		return g
+	}
+	key, lanes := warpKey{run.CTA, run.Warp}, b.Lanes[run.First]
+	if g.entered[key]&lanes != 0 {
+		gs.at++
+		g = r.runOf(gs, gs.at, s, run.Grid)
+	}
+	g.entered[key] |= lanes
 	return g
+}
+
+// forget takes a run that is over out of the books.
+func (r *recorder) forget(g *grid) {
+	key := gridKey{g.s, g.id}
+	gs := r.grids[key]
+	if gs == nil {
+		return
+	}
+	if i := slices.Index(gs.runs, g); i >= 0 {
+		gs.runs = slices.Delete(gs.runs, i, i+1)
+		if gs.at > i {
+			gs.at--
+		}
+	}
+	if len(gs.runs) == 0 && len(gs.ending) == 0 {
+		delete(r.grids, key)
+	}
 }
 
 // join makes a grid's records those of a launch.
 func (r *recorder) join(g *grid, l *launch) {
 	g.l, l.grid = l, g
+	if l.announced {
+		g.entered = nil
+	}
 	l.drained = l.drained || g.ended
 	b := &g.pending
 	snap := r.sites.now.Load()

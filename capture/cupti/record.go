@@ -31,7 +31,7 @@ type recorder struct {
 	sources   []*source
 	launches  []*launch // that have not ended
 	next      uint32    // number
-	grids     map[gridKey]*grid
+	grids     map[gridKey]*grids
 	unjoined  []*grid
 	waiting   int // records of them
 	full      bool
@@ -76,7 +76,7 @@ func Record(ctx context.Context, o Options, w *trace.Writer) (Result, error) {
 	defer s.close()
 	r := &recorder{
 		o: o, w: w, sites: s.sites, in: s.in, drain: newDrain(s.sites), events: s.events, over: s.over,
-		grids: make(map[gridKey]*grid), now: time.Now(), moved: time.Now(),
+		grids: make(map[gridKey]*grids), now: time.Now(), moved: time.Now(),
 		res: Result{Ends: make(map[trace.Outcome]int), Uninstrumented: make(map[string]int)},
 	}
 	s.drain = r.drain
@@ -184,7 +184,7 @@ func (r *recorder) drained(d drained) error {
 	d.s.state.see(&d)
 	for i := range b.Runs {
 		run := &b.Runs[i]
-		g := r.gridOf(d.s, run.Grid)
+		g := r.gridOf(d.s, snap, b, run)
 		if g.l == nil {
 			r.keep(g, snap, b, run)
 			continue
@@ -196,7 +196,12 @@ func (r *recorder) drained(d drained) error {
 	}
 	r.full = d.taken == d.s.Chunks() && !d.s.Drops()
 	for _, id := range b.Ended {
-		g := r.gridOf(d.s, id)
+		gs := r.gridsOf(d.s, id)
+		if len(gs.ending) == 0 {
+			continue
+		}
+		g := gs.ending[0]
+		gs.ending = gs.ending[1:]
 		g.ended = true
 		if g.l != nil {
 			g.l.drained = true
@@ -352,7 +357,7 @@ func (r *recorder) settle() error {
 // end writes how a launch ended, and forgets it.
 func (r *recorder) end(l *launch) error {
 	if l.grid != nil {
-		delete(r.grids, gridKey{l.grid.s, l.grid.id})
+		r.forget(l.grid)
 	}
 	l.ended, l.ctas = true, nil
 	if !l.listed {
@@ -452,7 +457,7 @@ func (r *recorder) closed(s *source) error {
 	r.res.Broken += s.Broken()
 	r.sources = slices.DeleteFunc(r.sources, func(o *source) bool { return o == s })
 	err := r.endAll(func(l *launch) bool { return l.process == s.process && l.context == s.context.Context })
-	maps.DeleteFunc(r.grids, func(k gridKey, _ *grid) bool { return k.s == s })
+	maps.DeleteFunc(r.grids, func(k gridKey, _ *grids) bool { return k.s == s })
 	delete(s.process.rings, s.context.Context)
 	s.mem.close()
 	return err

@@ -295,7 +295,12 @@ func TestRecordJoins(t *testing.T) {
 		}
 	}
 	rec = record(t, "graph", func(o *Options, _ func()) { o.HangTimeout = 1500 * time.Millisecond })
-	rec.verdicts(t, "0 completed: clean", "1 completed: clean", "2 hung: deadlock")
+	rec.verdicts(t, "0 completed: clean", "1 completed: clean", "2 completed: clean", "3 hung: deadlock")
+	for id := range uint32(3) {
+		if n := rec.kinds(t, id); n[trace.KindBarSync] != int(4*(id+1)) {
+			t.Errorf("launch %d of the graph: %v", id, n)
+		}
+	}
 }
 
 // What cannot be instrumented is in the trace, without a claim.

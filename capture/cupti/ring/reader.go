@@ -26,7 +26,10 @@ type Reader struct {
 
 // ending is a grid that has ended, and the ticket before which all of its
 // lanes took theirs.
-type ending struct{ grid, before uint64 }
+type ending struct {
+	grid, before uint64
+	again        bool
+}
 
 // chunk is one that a lane has.
 type chunk struct {
@@ -72,10 +75,12 @@ func (r *Reader) Full() bool {
 // Broken is how many chunks held what no lane writes.
 func (r *Reader) Broken() int { return r.broken }
 
-// EndGrid tells that no lane of the grid will write any more. Once all that
-// they wrote has been handed out, the grid is in a batch's Ended.
-func (r *Reader) EndGrid(grid uint64) {
-	r.ending = append(r.ending, ending{grid &^ valid, r.taken()})
+// EndGrid tells that the lanes of a grid have ended. Once all that they wrote
+// has been handed out, the grid is in a batch's Ended, and chunks that they did
+// not close are recycled: unless the grid may run again, as those of a graph do
+// under one number, and may have them for that.
+func (r *Reader) EndGrid(grid uint64, again bool) {
+	r.ending = append(r.ending, ending{grid &^ valid, r.taken(), again})
 }
 
 // taken is a ticket before which are all that lanes have by now. They may take
@@ -147,20 +152,22 @@ func (r *Reader) timeOf(ticket uint64) uint64 {
 
 // end hands out the grids of which everything has been read.
 func (r *Reader) end(b *Batch) {
-	from := len(b.Ended)
+	var over []uint64
 	r.ending = slices.DeleteFunc(r.ending, func(e ending) bool {
 		if e.before > r.read && !r.last {
 			return false
 		}
 		b.Ended = append(b.Ended, e.grid)
+		if !e.again {
+			over = append(over, e.grid)
+		}
 		return true
 	})
-	ended := b.Ended[from:]
-	if len(ended) == 0 {
+	if len(over) == 0 {
 		return
 	}
 	r.open = slices.DeleteFunc(r.open, func(c chunk) bool {
-		if c.next < 2 || !slices.Contains(ended, c.head.Grid) {
+		if c.next < 2 || !slices.Contains(over, c.head.Grid) {
 			return false
 		}
 		r.torn(&c, b)

@@ -227,12 +227,12 @@ func TestDrop(t *testing.T) {
 			t.Fatal("there was a chunk")
 		}
 	}
-	r.EndGrid(2) // somebody else's
+	r.EndGrid(2, false) // somebody else's
 	var b ring.Batch
 	if r.Poll(sizes, &b, 1000); b.Len() != 64 || l.Record(2, 0, 1) {
 		t.Fatalf("%d records, want 64, and no chunk", b.Len())
 	}
-	r.EndGrid(1)
+	r.EndGrid(1, false)
 	r.Poll(sizes, &b, 1000)
 	l.Record(2, 42, 1)
 	b.Reset()
@@ -285,7 +285,7 @@ func TestTicketWithoutChunk(t *testing.T) {
 	c := ringtest.New(mem)
 	c.Ticket()
 	c.Lane(1, 0, 0, 0, 0).Record(2, 7, 1)
-	r.EndGrid(1)
+	r.EndGrid(1, false)
 	var b ring.Batch
 	if r.Poll(sizes, &b, 1000); b.Len() != 0 || len(b.Ended) != 0 {
 		t.Errorf("%d records, ended: %d", b.Len(), b.Ended)
@@ -313,7 +313,7 @@ func TestUnknownSite(t *testing.T) {
 	if got := lines(&b); !slices.Equal(got, want) || r.Broken() != 1 {
 		t.Errorf("got  %q\nwant %q, and %d chunks broken", got, want, r.Broken())
 	}
-	r.EndGrid(1)
+	r.EndGrid(1, false)
 	if r.Poll(sizes, &b, 1000); r.Taken() != 0 {
 		t.Error("its chunk does not come back")
 	}
@@ -328,11 +328,28 @@ func TestEndGrid(t *testing.T) {
 			t.Fatal("no chunk")
 		}
 		r.Poll(sizes, &b, 1000)
-		r.EndGrid(grid)
+		r.EndGrid(grid, false)
 		b.Reset()
 		if r.Poll(sizes, &b, 1000); r.Taken() != 0 || !slices.Equal(b.Ended, []uint64{grid}) {
 			t.Fatalf("grid %d has ended: %d chunks are taken, ended: %d", grid, r.Taken(), b.Ended)
 		}
+	}
+}
+
+// The chunks of a grid that runs again are not taken away from it.
+func TestEndGridAgain(t *testing.T) {
+	r, c := made(t, 64, 0)
+	var b ring.Batch
+	l := c.Lane(1, 0, 0, 0, 0)
+	l.Record(2, 0, 1)
+	r.Poll(sizes, &b, 1000)
+	r.EndGrid(1, true)
+	l.Record(2, 1, 1)
+	r.Poll(sizes, &b, 1000)
+	l.Record(2, 2, 1)
+	r.Poll(sizes, &b, 1000)
+	if b.Len() != 3 || !slices.Equal(b.Ended, []uint64{1}) || r.Taken() != 1 {
+		t.Errorf("%d records, ended %d, %d chunks taken", b.Len(), b.Ended, r.Taken())
 	}
 }
 
@@ -395,7 +412,7 @@ func FuzzReader(f *testing.F) {
 		var b ring.Batch
 		for range 3 {
 			r.Poll(sizes, &b, 1000)
-			r.EndGrid(1)
+			r.EndGrid(1, false)
 		}
 		r.Finish(&b)
 		rows := 0
