@@ -98,6 +98,9 @@ func (m *model) siteText(l replay.Location) string {
 
 // strandText says what lanes are doing.
 func (m *model) strandText(s replay.Strand) string {
+	if s.Activity == replay.Absent {
+		return "absent: not begun"
+	}
 	text := s.Activity.String()
 	if s.On.Barrier.Kind != trace.BarrierNone {
 		text += " " + s.On.Barrier.String() + " #" + strconv.FormatUint(s.On.Phase, 10)

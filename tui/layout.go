@@ -46,6 +46,7 @@ type layoutInput struct {
 	graph      int  // lines of the wait-for graph; 0 if it is not known
 	waits      int  // lines of the statistics
 	diff       int  // and of the comparison of two recordings
+	calm       bool // the verdict is known, and nothing was found: waits are what is left to look at
 	hang       bool // the launch hangs: the graph is worth its room
 	active     pane
 	slots      [2]pane // details panes of a screen that has room for two
@@ -218,7 +219,7 @@ func stack(in layoutInput, r rect) []placed {
 		{pane: paneState, height: min(max(in.state, 8), 20) + 1},
 		{pane: paneGraph, height: min(max(in.graph, 3), 14) + 1, optional: !in.hang},
 		{pane: paneEvent, height: 9},
-		{pane: paneStats, height: min(max(in.waits, 3), 20) + 1, optional: true},
+		{pane: paneStats, height: min(max(in.waits, 3), 24) + 1, optional: !in.calm},
 		{pane: paneDiff, height: min(max(in.diff, 4), 20) + 1, optional: true},
 		{pane: paneSource, height: 9, grow: true, optional: !in.source},
 	}

@@ -229,7 +229,7 @@ func (m *model) arrange() {
 	m.layout = newLayout(layoutInput{
 		cols: m.cols, rows: m.rows, lanes: len(m.lanes.of(m.focus.row.cta)), lines: len(m.tree.flat),
 		findings: len(m.findings()), story: story, state: m.stateLines(),
-		source: m.sourceKnown(), graph: m.graphLines(), waits: m.linesOf(m.statsPage), diff: m.linesOf(m.diffPage), hang: m.hangs(), sizes: m.sizes,
+		source: m.sourceKnown(), graph: m.graphLines(), waits: m.linesOf(m.statsPage), diff: m.linesOf(m.diffPage), calm: m.cfg.LoadStats != nil && m.report != nil && len(m.report.Findings) == 0, hang: m.hangs(), sizes: m.sizes,
 		active: m.active, slots: m.slots, clusters: m.clusters.several(),
 	})
 	m.scrollRows()

@@ -58,6 +58,28 @@ func (m *model) statsPage(p *page) {
 	if l.Active > 0 {
 		p.add(span{styleText, fmt.Sprintf("warps wait %s of their time", share(l.Waiting, l.Active))})
 	}
+	if len(l.Barriers) > 1 {
+		most := int64(0)
+		for i := range l.Barriers {
+			most = max(most, l.Barriers[i].Waits.Total)
+		}
+		for i := range min(len(l.Barriers), 4) {
+			x := &l.Barriers[i]
+			text := fmt.Sprintf(" %10s in %d waits", roughly(x.Waits.Total), x.Waits.Count)
+			if x.Waits.Open > 0 {
+				text += fmt.Sprintf(", %d without end", x.Waits.Open)
+			}
+			name := x.Barrier.String()
+			if x.Barrier.Kind == trace.BarrierWarp {
+				name = "syncwarp" // of all warps together
+			}
+			p.lead(func(m *model) { m.follow(laneID{m.focus.row.cta, x.Barrier}) },
+				span{styleText, fmt.Sprintf("%-12s", name)}, span{styleWaiting, bar10(x.Waits.Total, most)}, span{styleText, text})
+		}
+		if n := len(l.Barriers) - 4; n > 0 {
+			p.add(span{styleDim, "and " + plural(uint64(n), "more barrier") + " with less"})
+		}
+	}
 	var b *stats.Barrier
 	for i := range l.Barriers {
 		if l.Barriers[i].Barrier == m.focus.lane.barrier {
@@ -71,14 +93,14 @@ func (m *model) statsPage(p *page) {
 	p.add(span{styleBold, b.Barrier.String()}, span{styleDim, "  " + plural(b.Phases, "phase") + " in " + plural(b.CTAs, "CTA")})
 	w := &b.Waits
 	if w.Count > 0 {
-		p.wrap(styleText, "waits   ", fmt.Sprintf("%d, %s in all", w.Count, report.Time(w.Total)))
-		p.wrap(styleText, "each    ", fmt.Sprintf("half above %s, 1 %% above %s, longest %s", report.Time(w.Quantile(0.5)), report.Time(w.Quantile(0.99)), report.Time(w.Max)))
+		p.wrap(styleText, "waits   ", fmt.Sprintf("%d, %s in all", w.Count, roughly(w.Total)))
+		p.wrap(styleText, "each    ", fmt.Sprintf("half above %s, 1 %% above %s, longest %s", roughly(w.Quantile(0.5)), roughly(w.Quantile(0.99)), report.Time(w.Max)))
 	}
 	if w.Open > 0 {
 		p.wrap(styleHung, "hung    ", plural(w.Open, "wait")+" without end, the first since "+report.Time(w.Since))
 	}
 	if b.Spread.Count > 0 {
-		p.wrap(styleText, "spread  ", "first to last arrival: half above "+report.Time(b.Spread.Quantile(0.5))+", longest "+report.Time(b.Spread.Max))
+		p.wrap(styleText, "spread  ", "first to last arrival: half above "+roughly(b.Spread.Quantile(0.5))+", longest "+report.Time(b.Spread.Max))
 	}
 	if len(b.Late) > 0 {
 		p.add(span{styleTitleActive, "late"}, span{styleDim, "  who comes last, and how long only that is waited for"})
@@ -93,7 +115,7 @@ func (m *model) statsPage(p *page) {
 				who = "bytes"
 			}
 			p.add(span{styleText, fmt.Sprintf("%-10s", who)}, span{styleWaiting, bar10(x.Total, most)},
-				span{styleText, fmt.Sprintf(" %4d times %10s", x.Times, report.Time(x.Total))})
+				span{styleText, fmt.Sprintf(" %4d times %10s", x.Times, roughly(x.Total))})
 		}
 	}
 	if len(b.Costly) > 0 {
@@ -102,7 +124,7 @@ func (m *model) statsPage(p *page) {
 		for i := range b.Costly {
 			x := &b.Costly[i]
 			most = max(most, x.Total)
-			text := fmt.Sprintf(" %10s", report.Time(x.Total))
+			text := fmt.Sprintf(" %10s", roughly(x.Total))
 			if x.Open > 0 {
 				text = fmt.Sprintf(" %d for ever", x.Open)
 			}
@@ -143,6 +165,15 @@ func plural(n uint64, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// roughly is a duration to four digits: nobody reads more of a sum.
+func roughly(ns int64) string {
+	unit := int64(1)
+	for n := ns; n >= 10000; n /= 10 {
+		unit *= 10
+	}
+	return report.Time((ns + unit/2) / unit * unit)
 }
 
 func share(n, of int64) string { return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of)) }
