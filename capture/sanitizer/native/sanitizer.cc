@@ -124,21 +124,9 @@ constexpr Patch patches[] = {
     {SANITIZER_INSTRUCTION_MEMCPY_ASYNC_BARRIER, "btrace_cp_async_arrive"},
 };
 
-// Place is an instruction that has sites, by its offset in its function.
-struct Place {
-    uint64_t offset;
-    uint32_t site;
-};
-
-struct Function {
-    bool kernel = false;
-    std::vector<Place> places;
-};
-
-// Table is the sites of a kernel and of what it may call, by pc, in device
-// memory.
+// Table is the sites of a stretch of code, by pc.
 struct Table {
-    const uint32_t *sites = nullptr;
+    const uint32_t *sites = nullptr;  // in device memory
     uint64_t pcBase = 0;
     uint32_t pcCount = 0;
 };
@@ -146,8 +134,7 @@ struct Table {
 struct ModuleState {
     uint64_t number = 0;  // the recorder's
     uint32_t generic = 0;
-    std::map<std::string, Function> functions;
-    std::map<std::string, Table> tables;  // of the kernels that were launched
+    std::map<std::string, Table> tables;  // by kernel
 };
 
 struct Outstanding {
@@ -181,7 +168,7 @@ class Library {
     bool prepare(ContextState &c, CUcontext context, uint32_t chunks, uint32_t flags, uint64_t fifo, uint64_t chunksAt, std::string &why);
     void moduleLoaded(const Sanitizer_ResourceModuleData &d);
     std::string patch(ContextState &c, const Sanitizer_ResourceModuleData &d);
-    const Table &table(ModuleState &m, const Sanitizer_LaunchData &d);
+    std::string makeTables(const Sanitizer_ResourceModuleData &d, int fd, size_t size, ModuleState &m);
     void launchBegins(const Sanitizer_LaunchData &d);
     void synchronized(const Sanitizer_SynchronizeData &d, bool all);
     void apiEnds(const Sanitizer_CallbackData &d);
@@ -377,28 +364,6 @@ bool Library::prepare(ContextState &c, CUcontext context, uint32_t chunks, uint3
     return true;
 }
 
-// readTable reads what the recorder made of the cubin; ../table.go says how it
-// is laid out.
-std::string readTable(int fd, size_t size, ModuleState &m) {
-    Mapping file(fd, size, PROT_READ);
-    if (!file.data) return "reading the table of sites";
-    Fields r(file.data, size);
-    m.generic = r.u32();
-    uint32_t functions = r.u32();
-    for (uint32_t i = 0; i < functions && r.ok; i++) {
-        Function f;
-        std::string name = r.text();
-        f.kernel = r.u32() != 0;
-        uint32_t n = r.u32();
-        for (uint32_t k = 0; k < n && r.ok; k++) {
-            uint64_t offset = r.u64();
-            f.places.push_back({offset, r.u32()});
-        }
-        m.functions.emplace(std::move(name), std::move(f));
-    }
-    return r.ok ? "" : "the table of sites is cut";
-}
-
 void Library::moduleLoaded(const Sanitizer_ResourceModuleData &d) {
     auto it = contexts.find(d.context);
     if (it == contexts.end() || it->second.number == 0 || !d.pCubin || d.cubinSize == 0) return;
@@ -422,9 +387,9 @@ void Library::moduleLoaded(const Sanitizer_ResourceModuleData &d) {
     int fd = r.takeFd();
     ModuleState state;
     state.number = number;
-    std::string why = readTable(fd, size, state);
+    std::string why = patch(c, d);
+    if (why.empty()) why = makeTables(d, fd, size, state);
     close(fd);
-    if (why.empty()) why = patch(c, d);
     if (why.empty()) modules[d.module] = std::move(state);
     Message loaded(Type::Module);
     loaded.u64(number).u32(c.number).u32(why.empty() ? 0 : notPatched).text(why);
@@ -447,40 +412,69 @@ std::string Library::patch(ContextState &c, const Sanitizer_ResourceModuleData &
     return "";
 }
 
-// table is that of the kernel which is launched. It is made at its first
-// launch: where functions are is known only once they are loaded. Of functions
-// that lie far from the kernel the places are not told apart.
-const Table &Library::table(ModuleState &m, const Sanitizer_LaunchData &d) {
-    constexpr uint64_t far = 64 << 20;
-    auto made = m.tables.try_emplace(d.functionName);
-    Table &t = made.first->second;
-    if (!made.second) return t;
-    uint64_t kernel = 0, bytes = 0;
-    if (sanitizerGetFunctionPcAndSize(d.module, d.functionName, &kernel, &bytes) != SANITIZER_SUCCESS) return t;
+// makeTables finds where in memory the places are that the recorder told of the
+// cubin's functions; ../table.go says how it is laid out. Functions need not
+// lie together, so there is a table for each stretch of code with places. A
+// kernel gets the one that it is in: places elsewhere, in functions that it
+// calls, are not told apart, and neither are those of functions that are not
+// loaded yet (the recorder asks for all to be).
+std::string Library::makeTables(const Sanitizer_ResourceModuleData &d, int fd, size_t size, ModuleState &m) {
+    Mapping file(fd, size, PROT_READ);
+    if (!file.data) return "reading the table of sites";
+    Fields r(file.data, size);
+    m.generic = r.u32();
+    uint32_t functions = r.u32();
     std::map<uint64_t, uint32_t> places;
-    for (const auto &f : m.functions) {
-        uint64_t pc = 0;
-        if (f.second.kernel && f.first != d.functionName) continue;
-        if (sanitizerGetFunctionPcAndSize(d.module, f.first.c_str(), &pc, &bytes) != SANITIZER_SUCCESS) continue;
-        for (const Place &p : f.second.places)
-            if (pc + p.offset + far > kernel && pc + p.offset < kernel + far) places[pc + p.offset] = p.site;
+    std::map<std::string, uint64_t> kernels;
+    for (uint32_t i = 0; i < functions && r.ok; i++) {
+        std::string name = r.text();
+        bool kernel = r.u32() != 0;
+        uint32_t n = r.u32();
+        uint64_t pc = 0, bytes = 0;
+        bool loaded = sanitizerGetFunctionPcAndSize(d.module, name.c_str(), &pc, &bytes) == SANITIZER_SUCCESS;
+        for (uint32_t k = 0; k < n && r.ok; k++) {
+            uint64_t offset = r.u64();
+            uint32_t site = r.u32();
+            if (loaded) places[pc + offset] = site;
+        }
+        if (loaded && kernel) kernels[name] = pc;
     }
-    if (places.empty()) return t;
-    uint64_t low = places.begin()->first;
-    std::vector<uint32_t> sites((places.rbegin()->first - low) / 16 + 1);
-    for (const auto &p : places) sites[(p.first - low) / 16] = p.second;
+    if (!r.ok) return "the table of sites is cut";
+
+    // gap ends a stretch, most bounds all tables together.
+    constexpr uint64_t gap = 64 << 10, most = 64 << 20;
+    struct Stretch {
+        uint64_t base;
+        size_t first, count;  // in sites
+    };
+    std::vector<Stretch> stretches;
+    std::vector<uint32_t> sites;
+    for (const auto &p : places) {
+        bool next = stretches.empty() || p.first - (stretches.back().base + 16 * (stretches.back().count - 1)) > gap;
+        if (sites.size() + gap / 16 > most) break;
+        if (next) stretches.push_back({p.first, sites.size(), 0});
+        Stretch &s = stretches.back();
+        s.count = (p.first - s.base) / 16 + 1;
+        sites.resize(s.first + s.count);
+        sites.back() = p.second;
+    }
+    if (sites.empty()) return "";
     void *device = nullptr;
+    Sanitizer_StreamHandle stream = nullptr;
     size_t n = sites.size() * sizeof sites[0];
     SanitizerResult s = sanitizerAlloc(d.context, &device, n);
-    if (s == SANITIZER_SUCCESS) s = sanitizerMemcpyHostToDeviceAsync(device, sites.data(), n, d.hStream);
-    if (s != SANITIZER_SUCCESS) {
-        note(std::string("events of ") + d.functionName + " have no lines: " + text(s));
-        return t;
+    if (s == SANITIZER_SUCCESS) s = sanitizerGetStreamHandle(d.context, nullptr, &stream);
+    if (s == SANITIZER_SUCCESS) s = sanitizerMemcpyHostToDeviceAsync(device, sites.data(), n, stream);
+    if (s == SANITIZER_SUCCESS) s = sanitizerStreamSynchronize(stream);
+    if (s != SANITIZER_SUCCESS) return "memory for the table of sites: " + text(s);
+    for (const auto &k : kernels) {
+        for (const Stretch &x : stretches) {
+            if (k.second < x.base || (k.second - x.base) / 16 >= x.count) continue;
+            m.tables[k.first] = {static_cast<const uint32_t *>(device) + x.first, x.base, static_cast<uint32_t>(x.count)};
+            break;
+        }
     }
-    t.sites = static_cast<const uint32_t *>(device);
-    t.pcBase = low;
-    t.pcCount = static_cast<uint32_t>(sites.size());
-    return t;
+    return "";
 }
 
 void Library::launchBegins(const Sanitizer_LaunchData &d) {
@@ -531,7 +525,7 @@ void Library::launchBegins(const Sanitizer_LaunchData &d) {
         l = Launch{};
         l.context = c.device;
         l.progress = &c.progress[slot];
-        const Table &t = table(module->second, d);
+        const Table &t = module->second.tables[d.functionName];
         l.sites = t.sites;
         l.pcBase = t.pcBase;
         l.pcCount = t.pcCount;
