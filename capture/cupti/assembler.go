@@ -18,17 +18,31 @@ type Assembler struct {
 	Path string
 }
 
-// FindAssembler finds ptxas: in CUDA_HOME or CUDA_PATH, on the PATH, or where
-// the toolkit is usually installed.
+// FindAssembler finds ptxas: in CUDA_HOME or CUDA_PATH, where the toolkit is
+// usually installed, or on the PATH. It passes over this very program, which
+// may stand in for ptxas.
 func FindAssembler() (Assembler, bool) {
+	var candidates []string
 	for _, dir := range toolkits() {
-		p := filepath.Join(dir, "bin", "ptxas")
-		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return Assembler{p}, true
-		}
+		candidates = append(candidates, filepath.Join(dir, "bin", "ptxas"))
 	}
 	if p, err := exec.LookPath("ptxas"); err == nil {
-		return Assembler{p}, true
+		candidates = append(candidates, p)
+	}
+	return firstAssembler(candidates)
+}
+
+// firstAssembler is the first of the paths that is a program, and not this one.
+func firstAssembler(paths []string) (Assembler, bool) {
+	var self os.FileInfo
+	if path, err := os.Executable(); err == nil {
+		self, _ = os.Stat(path)
+	}
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && (self == nil || !os.SameFile(info, self)) {
+			return Assembler{p}, true
+		}
 	}
 	return Assembler{}, false
 }

@@ -47,7 +47,8 @@ const (
 type smQueue struct {
 	clock clockMap
 	heap  []queuedKey
-	slab  []queued
+	slab  []*[slabPage]queued
+	used  uint32 // of the slab
 	free  []uint32
 	order uint32
 }
@@ -58,13 +59,27 @@ type queuedKey struct {
 	slot  uint32
 }
 
-// queued is an event whose turn has not come.
+// queued is an event whose turn has not come: a record, or one of the two
+// events that it stands for.
 type queued struct {
-	ev   trace.Event
-	l    *launch
-	cta  *ctaState
-	warp *warpState
+	l       *launch
+	cta     *ctaState
+	warp    *warpState
+	clock   uint64 // of the record
+	site    uint32
+	operand uint32
+	lanes   uint32
+	inCTA   uint32 // index of the CTA
+	inWarp  uint8
+	part    uint8 // which event of the record it is; or all
+	values  [2 * (ring.MaxRecordSlots - 1)]uint64
 }
+
+// all is the part of a record whose events have one clock.
+const all = 255
+
+// slabPage is how many events are allocated at once.
+const slabPage = 1024
 
 // ctaState and warpState are what has been emitted.
 type ctaState struct {
@@ -147,26 +162,34 @@ func (m *merger) add(l *launch, warps Range, sites *siteSnapshot, b *ring.Batch,
 	if len(q.clock.nodes) == 0 {
 		q.clock.add(r.Clock, r.Time)
 	}
-	place := probe.Place{CTA: r.CTA, Grid: l.info.Grid, Cluster: l.info.Cluster}
 	word := r.FirstWord
-	var rec probe.Record
 	for i := r.First; i < r.First+r.N; i++ {
-		rec.Site, rec.Clock, rec.Operand, rec.Lanes = b.Site[i], int64(b.Clock[i]), b.Operand[i], b.Lanes[i]
-		m.scratch = m.scratch[:0]
-		if rec.Site == ring.SiteGap {
-			m.scratch = append(m.scratch, gap(uint64(rec.Operand), rec.Lanes, rec.Clock))
-		} else {
-			n := 2 * (int(sites.sizes[rec.Site]) - 1)
-			copy(rec.Values[:], b.Value[word:word+n])
+		site := b.Site[i]
+		e := queued{l: l, cta: cta, warp: warp, clock: b.Clock[i], site: site, operand: b.Operand[i], lanes: b.Lanes[i], inCTA: r.CTA, inWarp: r.Warp, part: all}
+		if n := 2 * (int(sites.sizes[site]) - 1); n > 0 {
+			copy(e.values[:], b.Value[word:word+n])
 			word += n
-			m.scratch = sites.sites[rec.Site].Append(m.scratch, &rec, &place)
 		}
+		if site == ring.SiteGap || sites.sites[site].Takes&(probe.TakesBegan|probe.TakesSince) == 0 {
+			m.push(q, e.clock, &e)
+			continue
+		}
+		// It stands for a wait and its end, each with a clock of its own.
+		m.scratch = e.decode(m.scratch[:0], sites)
 		for j := range m.scratch {
-			q.push(uint64(m.scratch[j].Clk), queued{ev: m.scratch[j], l: l, cta: cta, warp: warp}, r)
-			l.queued++
-			m.queued++
+			e.part = uint8(j)
+			m.push(q, uint64(m.scratch[j].Clk), &e)
 		}
 	}
+}
+
+// decode appends the events of the record.
+func (e *queued) decode(to []trace.Event, sites *siteSnapshot) []trace.Event {
+	if e.site == ring.SiteGap {
+		return append(to, gap(uint64(e.operand), e.lanes, int64(e.clock)))
+	}
+	rec := probe.Record{Site: e.site, Clock: int64(e.clock), Operand: e.operand, Lanes: e.lanes, Values: e.values}
+	return sites.sites[e.site].Append(to, &rec, &probe.Place{CTA: e.inCTA, Grid: e.l.info.Grid, Cluster: e.l.info.Cluster})
 }
 
 // gap is the event of records that are lost.
@@ -177,15 +200,16 @@ func gap(lost uint64, lanes uint32, clock int64) trace.Event {
 	return e
 }
 
-func (q *smQueue) push(clock uint64, e queued, r *ring.Run) {
-	e.ev.CTA, e.ev.Warp = r.CTA, uint32(r.Warp)
-	slot := uint32(len(q.slab))
+func (m *merger) push(q *smQueue, clock uint64, e *queued) {
+	e.l.queued++
+	m.queued++
+	slot := q.used
 	if n := len(q.free); n > 0 {
 		slot, q.free = q.free[n-1], q.free[:n-1]
-		q.slab[slot] = e
-	} else {
-		q.slab = append(q.slab, e)
+	} else if q.used++; slot%slabPage == 0 {
+		q.slab = append(q.slab, new([slabPage]queued))
 	}
+	*q.at(slot) = *e
 	q.order++
 	q.heap = append(q.heap, queuedKey{clock, q.order, slot})
 	for i := len(q.heap) - 1; i > 0; {
@@ -197,6 +221,8 @@ func (q *smQueue) push(clock uint64, e queued, r *ring.Run) {
 		i = up
 	}
 }
+
+func (q *smQueue) at(slot uint32) *queued { return &q.slab[slot/slabPage][slot%slabPage] }
 
 func (k queuedKey) before(o queuedKey) bool {
 	return k.clock < o.clock || k.clock == o.clock && int32(k.order-o.order) < 0
@@ -224,7 +250,7 @@ func (q *smQueue) pop() queuedKey {
 }
 
 // emit hands over the events up to a %globaltimer, those of each SM in order.
-func (m *merger) emit(bound uint64, to func(*queued, uint64) error) error {
+func (m *merger) emit(bound uint64, to func(e *queued, clock, time uint64) error) error {
 	for _, q := range m.sms {
 		if len(q.heap) == 0 {
 			continue
@@ -236,11 +262,9 @@ func (m *merger) emit(bound uint64, to func(*queued, uint64) error) error {
 		for len(q.heap) > 0 && q.heap[0].clock <= clock {
 			k := q.pop()
 			m.queued--
-			e := &q.slab[k.slot]
-			if err := to(e, q.clock.time(k.clock)); err != nil {
+			if err := to(q.at(k.slot), k.clock, q.clock.time(k.clock)); err != nil {
 				return err
 			}
-			e.ev = trace.Event{}
 			q.free = append(q.free, k.slot)
 		}
 	}

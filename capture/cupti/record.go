@@ -253,7 +253,8 @@ func (r *recorder) take(l *launch, snap *siteSnapshot, b *ring.Batch, run *ring.
 
 // emit writes the events of a ring up to a %globaltimer.
 func (r *recorder) emit(m *merger, bound uint64) error {
-	err := m.emit(bound, func(e *queued, time uint64) error { return r.write(m, e, time) })
+	sites := r.sites.now.Load()
+	err := m.emit(bound, func(e *queued, clock, time uint64) error { return r.write(m, sites, e, clock, time) })
 	if err != nil {
 		return err
 	}
@@ -266,13 +267,12 @@ func (r *recorder) flush() error {
 	}
 	err := r.w.Write(r.out)
 	r.res.Rows += uint64(len(r.out))
-	clear(r.out)
 	r.out = r.out[:0]
 	return err
 }
 
 // write gives an event its time and its number.
-func (r *recorder) write(m *merger, e *queued, at uint64) error {
+func (r *recorder) write(m *merger, sites *siteSnapshot, e *queued, clock, at uint64) error {
 	l := e.l
 	l.queued--
 	if !l.begun {
@@ -280,36 +280,45 @@ func (r *recorder) write(m *merger, e *queued, at uint64) error {
 			return err
 		}
 	}
-	ev := &e.ev
-	clock := uint64(ev.Clk)
-	if e.warp.after(clock, ev.Lanes) {
-		m.late++
-		g := gap(1, ev.Lanes, ev.Clk)
-		g.CTA, g.Warp = ev.CTA, ev.Warp
-		*ev = g
-	}
-	e.warp.did(clock, ev.Lanes)
 	e.cta.time = max(e.cta.time, int64(less(at, l.base)))
+	l.latest = max(l.latest, at)
 	if r.o.Warps.Set && !e.cta.told {
 		r.tellWarps(l, e)
 	}
-	l.latest = max(l.latest, at)
+	n := len(r.out)
+	r.out = e.decode(r.out, sites)
+	if part := n + int(e.part); e.part != all && part < len(r.out) {
+		r.out[n] = r.out[part]
+		r.out = r.out[:n+1]
+	}
+	for i := n; i < len(r.out); i++ {
+		r.number(m, e, &r.out[i], clock)
+	}
+	if len(r.out) >= writeRows {
+		return r.flush()
+	}
+	return nil
+}
+
+// number makes an event its warp's next.
+func (r *recorder) number(m *merger, e *queued, ev *trace.Event, clock uint64) {
+	l := e.l
+	if e.warp.after(clock, ev.Lanes) {
+		m.late++
+		*ev = gap(1, ev.Lanes, ev.Clk)
+	}
+	e.warp.did(clock, ev.Lanes)
 	e.warp.track(ev)
 	if ev.Kind == trace.KindGap {
 		r.res.Lost += ev.Lost
 	}
-	r.put(l, e.cta, e.warp, ev)
-	if len(r.out) >= writeRows {
-		if err := r.flush(); err != nil {
-			return err
-		}
-	}
+	ev.Launch, ev.CTA, ev.Warp, ev.Time, ev.Seq = l.info.ID, e.inCTA, uint32(e.inWarp), e.cta.time, e.warp.seq
+	e.warp.seq++
 	if ev.Kind == trace.KindExit && e.warp.exited == l.lanesOf(ev.Warp) {
 		if e.cta.left--; e.cta.left == 0 {
 			delete(l.ctas, ev.CTA)
 		}
 	}
-	return nil
 }
 
 // put writes an event as its warp's next, at its CTA's time.
@@ -326,7 +335,7 @@ func (r *recorder) tellWarps(l *launch, e *queued) {
 	for w := range uint32(l.info.Warps()) {
 		if !r.o.Warps.has(uint64(w)) {
 			g := gap(1, l.lanesOf(w), 0)
-			g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), e.ev.CTA, w
+			g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), e.inCTA, w
 			r.put(l, e.cta, new(warpState), &g)
 		}
 	}

@@ -45,18 +45,12 @@ func realAssembler(name string) (Assembler, error) {
 	if name == "ptxas-blackwell" {
 		keep = EnvBlackwell
 	}
-	self, err := os.Stat("/proc/self/exe")
-	if err != nil {
-		return Assembler{}, err
-	}
 	candidates := []string{os.Getenv(keep), bundled(os.Getppid(), name)}
 	if a, ok := FindAssembler(); ok {
 		candidates = append(candidates, a.Path)
 	}
-	for _, p := range candidates {
-		if info, err := os.Stat(p); err == nil && !os.SameFile(info, self) {
-			return Assembler{p}, nil
-		}
+	if a, ok := firstAssembler(candidates); ok {
+		return a, nil
 	}
 	return Assembler{}, errors.New("there is no ptxas to run: install the CUDA toolkit, or name one in " + keep)
 }

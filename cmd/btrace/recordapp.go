@@ -38,7 +38,7 @@ func appFlagNames() []string {
 
 func (f *appFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.via, "via", "auto", "program: the way in: cupti (puts probes into PTX), sanitizer (patches machine code), or auto")
+	fs.StringVar(&f.via, "via", "auto", "program: the way in: cupti (puts probes into PTX), sanitizer (patches machine code, sees less), or auto (cupti, where its library can be built)")
 	fs.StringVar(&f.kernel, "kernel", "", "program: only kernels whose name matches this regular expression")
 	fs.StringVar(&f.launch, "launch", "", "program: only launch N, or N..M, of the kernels that are recorded, counted from 0")
 	fs.StringVar(&f.cta, "cta", "", "program: only CTA N, or N..M, with their clusters")
@@ -163,10 +163,18 @@ func (f *recordFlags) runApp(cmd *cobra.Command, args []string) error {
 	}
 	say := func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "btrace: "+plain.Text(line)) }
 	way := cupti.CUPTI()
-	if f.app.via == "sanitizer" {
+	if f.app.via == "sanitizer" || f.app.via == "auto" && filepath.Base(f.app.lib) == cupti.Sanitizer().File {
 		way = cupti.Sanitizer()
 	}
-	if o.Library, err = way.Find(cmd.Context(), f.app.lib, self, say); err != nil {
+	o.Library, err = way.Find(cmd.Context(), f.app.lib, self, say)
+	if err != nil && f.app.via == "auto" && f.app.lib == "" {
+		other := cupti.Sanitizer()
+		if lib, oerr := other.Find(cmd.Context(), "", self, say); oerr == nil {
+			say(fmt.Sprintf("by the Compute Sanitizer, because %v", err))
+			way, o.Library, err = other, lib, nil
+		}
+	}
+	if err != nil {
 		return noGPU(err)
 	}
 	if a, ok := cupti.FindAssembler(); ok {

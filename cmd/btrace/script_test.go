@@ -13,8 +13,9 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"btrace": main,
-		"ptxas":  main, // what it acts as
+		"btrace":  main,
+		"ptxas":   main, // what it acts as
+		"cudaapp": cudaapp,
 	})
 }
 
