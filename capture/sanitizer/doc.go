@@ -6,7 +6,7 @@
 // application. It speaks the protocol of capture/cupti and its patches write to
 // the same ring. This package reads a module's cubin and says which of its
 // instructions are which sites of the ring, in the terms of package probe, and
-// what of the kernels can be observed. It runs nothing itself.
+// what of the kernels can be observed. It starts nothing but nvdisasm.
 //
 // # What is seen
 //
@@ -26,7 +26,8 @@
 // A replay takes an absent event of a family that is observed for one that did
 // not happen, so a family is observed only if all of it is seen. Named barriers
 // are, in a kernel without bar.arrive, and mbarriers in one that has none: that
-// takes nvdisasm to tell. What is seen of a family that is not observed is recorded as marks,
-// which nothing is concluded from: never a false deadlock. A wait that asks an
-// mbarrier again and again is two marks: that it began and that it is done.
+// takes nvdisasm to tell. What is seen of a family that is not observed is
+// recorded as marks, which nothing is concluded from: never a false deadlock. A
+// wait that asks an mbarrier again and again is two marks: that it began, and
+// that it is done.
 package sanitizer

@@ -75,8 +75,14 @@ func (f *File) Function(name string) *Function {
 // (STO_CUDA_ENTRY).
 const symEntry = 0x10
 
-// maxFunctions bounds the functions of a file.
-const maxFunctions = 1 << 16
+// What a file may have: more than was seen in any library, and little enough
+// to be held in memory.
+const (
+	MaxImage     = 256 << 20 // bytes
+	maxFunctions = 1 << 16
+	maxTable     = 64 << 20 // bytes of a table of symbols or of relocations
+	maxRows      = 1 << 22  // of line tables
+)
 
 // Read reads a cubin. What it cannot make sense of besides the functions (the
 // line table, .nv.info) is left out, and its error is in the second result,
@@ -116,6 +122,9 @@ type input struct {
 
 func open(image []byte) (*input, error) {
 	const machineCUDA = 190
+	if len(image) > MaxImage {
+		return nil, fmt.Errorf("at most %d are read", MaxImage)
+	}
 	f, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
 		return nil, err
@@ -128,6 +137,9 @@ func open(image []byte) (*input, error) {
 		// No cubin has them, and they could be of any size.
 		if s.Flags&elf.SHF_COMPRESSED != 0 {
 			return nil, fmt.Errorf("section %s is compressed", s.Name)
+		}
+		if (s.Type == elf.SHT_SYMTAB || s.Type == elf.SHT_REL || s.Type == elf.SHT_RELA) && s.Size > maxTable {
+			return nil, fmt.Errorf("section %s has %d bytes: at most %d are read", s.Name, s.Size, maxTable)
 		}
 	}
 	if in.symbols, err = f.Symbols(); err != nil && !errors.Is(err, elf.ErrNoSymbols) {

@@ -118,6 +118,7 @@ func (in *input) relocations(of *elf.Section) (map[uint64]place, error) {
 type table struct {
 	file      *File
 	bySection map[elf.SectionIndex][]int // ascending by start
+	rows      int
 }
 
 func newTable(f *File) *table {
@@ -146,7 +147,10 @@ func (t *table) function(s elf.SectionIndex, offset uint64) *Function {
 }
 
 // add gives a sequence's rows to the functions that they are in.
-func (t *table) add(at place, rows []row, end uint64) {
+func (t *table) add(at place, rows []row, end uint64) error {
+	if t.rows += len(rows); t.rows > maxRows {
+		return fmt.Errorf("more than %d rows", maxRows)
+	}
 	var last *Function
 	for _, r := range rows {
 		if fn := t.function(at.section, at.offset+r.pc); fn != nil {
@@ -158,6 +162,7 @@ func (t *table) add(at place, rows []row, end uint64) {
 	if last != nil && last == t.function(at.section, at.offset+end) {
 		last.Lines = append(last.Lines, Row{PC: at.offset + end - last.start})
 	}
+	return nil
 }
 
 // row is a row of a sequence, its pc relative to the sequence's address.
@@ -188,7 +193,9 @@ func (u *unit) run(t *table, moved map[uint64]place) error {
 		if caller > 0 {
 			p.at = rows[caller-1].at
 		}
-		rows = append(rows, p)
+		if rows = append(rows, p); len(rows) > maxRows {
+			r.fail(fmt.Errorf("more than %d rows in a sequence", maxRows))
+		}
 	}
 	for len(r.b) > 0 && r.err == nil {
 		switch op := r.u8(); {
@@ -207,7 +214,9 @@ func (u *unit) run(t *table, moved map[uint64]place) error {
 			switch x.u8() {
 			case opEndSequence:
 				if placed {
-					t.add(base, rows, pc)
+					if err := t.add(base, rows, pc); err != nil {
+						return err
+					}
 				}
 				rows, base, placed, pc, file, line, caller = nil, place{}, false, 0, 1, 1, 0
 			case opSetAddress:

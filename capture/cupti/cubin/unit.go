@@ -29,8 +29,12 @@ func (u *unit) file(n uint64) string {
 	return ""
 }
 
-// maxNames bounds the directories and the files of a unit.
-const maxNames = 1 << 16
+// maxNames bounds the directories and the files of a unit, maxPath the bytes
+// of a name.
+const (
+	maxNames = 1 << 14
+	maxPath  = 4096
+)
 
 // readUnit reads the header of the unit at offset at, and says where the next
 // one begins.
@@ -102,8 +106,10 @@ func (u *unit) addFile(r *reader, name string, dir uint64) {
 		r.fail(fmt.Errorf("more than %d", maxNames))
 		return
 	}
+	name = name[:min(len(name), maxPath)]
 	if dir < uint64(len(u.dirs)) && u.dirs[dir] != "" && !path.IsAbs(name) {
-		name = u.dirs[dir] + "/" + name
+		in := u.dirs[dir]
+		name = in[:min(len(in), maxPath)] + "/" + name
 	}
 	u.files = append(u.files, name)
 }

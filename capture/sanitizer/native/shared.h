@@ -72,7 +72,7 @@ struct Context {
     uint32_t mask;    // chunks-1
     uint32_t flags;
     uint32_t sms;
-    uint32_t unused;
+    uint32_t padding;
 };
 
 // Progress is in pinned host memory, one a launch. The device writes it.
