@@ -19,9 +19,12 @@ type Reader struct {
 	read, head, tail uint64
 	open             []chunk // that were read, and will be written to further
 	latest           uint64  // Time of the chunk before read
-	ending           []ending
-	broken           int
-	last             bool
+	// Where lanes may drop records, a lane may give its ticket up: then nobody
+	// takes its chunk. Absent are those tickets before head.
+	absent map[uint64]bool
+	ending []ending
+	broken int
+	last   bool
 }
 
 // ending is a grid that has ended, and the ticket before which all of its
@@ -48,7 +51,7 @@ func NewReader(mem []byte) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{view: v, tail: v.mask + 1, numbers: make([]uint32, v.mask+1)}
+	r := &Reader{view: v, tail: v.mask + 1, numbers: make([]uint32, v.mask+1), absent: make(map[uint64]bool)}
 	for i := range r.numbers {
 		r.numbers[i] = uint32(i)
 	}
@@ -75,6 +78,9 @@ func (r *Reader) Full() bool {
 // Broken is how many chunks held what no lane writes.
 func (r *Reader) Broken() int { return r.broken }
 
+// near is how far lanes may be behind others whose tickets are later.
+const near = 4096
+
 // EndGrid tells that the lanes of a grid have ended. Once all that they wrote
 // has been handed out, the grid is in a batch's Ended, and chunks that they did
 // not close are recycled: unless the grid may run again, as those of a graph do
@@ -86,7 +92,6 @@ func (r *Reader) EndGrid(grid uint64, again bool) {
 // taken is a ticket before which are all that lanes have by now. They may take
 // their chunks in another order than their tickets, but not by much.
 func (r *Reader) taken() uint64 {
-	const near = 4096
 	end := r.head
 	for at := r.head; at < r.tail && at < end+near; at++ {
 		if r.isTaken(at) {
@@ -120,17 +125,15 @@ func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
 		if b.Len() >= limit {
 			break
 		}
-		if r.last && !r.isTaken(r.read) {
+		if r.absent[r.read] || r.last && !r.isTaken(r.read) {
 			continue
 		}
-		c := chunk{number: r.numbers[r.read&r.mask]}
-		if !r.readChunk(&c, sizes, b) {
-			r.open = append(r.open, c)
-		} else {
-			r.recycle(&c)
-		}
-		if c.next >= 2 {
-			r.latest = c.head.Time
+		r.latest = max(r.latest, r.first(r.read, sizes, b))
+	}
+	for ticket := range r.absent {
+		if ticket < r.read && r.isTaken(ticket) { // its lane was slow
+			delete(r.absent, ticket)
+			r.first(ticket, sizes, b)
 		}
 	}
 	b.Bound = math.MaxUint64
@@ -139,6 +142,18 @@ func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
 	}
 	r.end(b)
 	return more
+}
+
+// first reads the chunk of a ticket for the first time, and returns when it was
+// taken, if that is known.
+func (r *Reader) first(ticket uint64, sizes []uint8, b *Batch) (time uint64) {
+	c := chunk{number: r.numbers[ticket&r.mask]}
+	if !r.readChunk(&c, sizes, b) {
+		r.open = append(r.open, c)
+	} else {
+		r.recycle(&c)
+	}
+	return c.head.Time
 }
 
 // timeOf is when a lane took the chunk of a ticket that is not read yet.
@@ -178,9 +193,19 @@ func (r *Reader) end(b *Batch) {
 
 // take finds the chunks that lanes have taken, in the order of the tickets.
 func (r *Reader) take() {
-	for r.head < r.tail && (r.last || r.isTaken(r.head)) {
+	for r.head < r.tail && (r.last || r.isTaken(r.head) || r.isAbsent(r.head)) {
 		r.head++
 	}
+}
+
+// isAbsent reports whether a ticket was given up, and notes that: others have
+// taken chunks since.
+func (r *Reader) isAbsent(ticket uint64) bool {
+	if !r.Drops() || r.taken() == ticket {
+		return false
+	}
+	r.absent[ticket] = true
+	return true
 }
 
 // isTaken reports whether a lane has taken the chunk of a ticket that is not
@@ -192,8 +217,8 @@ func (r *Reader) isTaken(ticket uint64) bool {
 	return atomic.LoadUint64(&r.words[ticket*(ChunkBytes/8)])&valid != 0
 }
 
-// recycle makes a chunk free again. Its position in the fifo is 0: as many
-// tickets were seen taken as chunks come back.
+// recycle makes a chunk free again. The entry of the next ticket is 0, or of a
+// ticket that was given up: as many tickets were seen as chunks come back.
 func (r *Reader) recycle(c *chunk) {
 	if r.last {
 		return
@@ -205,10 +230,21 @@ func (r *Reader) recycle(c *chunk) {
 		used = min(used, int(c.next)+MaxRecordSlots)
 	}
 	clear(r.wordsOf(c)[:2*used])
-	at := r.tail & r.mask
-	r.numbers[at] = c.number
-	atomic.StoreUint32(&r.fifo[at], uint32(r.tail>>r.shift&lapMask)<<entryBits|(c.number+1))
+	r.publish(c.number)
+}
+
+// publish gives a chunk to the next ticket. If nobody took the chunk of the
+// ticket before in the same place, that comes back, too.
+func (r *Reader) publish(number uint32) {
+	at, before := r.tail&r.mask, r.tail-r.mask-1
+	left, isLeft := r.numbers[at], r.absent[before]
+	delete(r.absent, before)
+	r.numbers[at] = number
+	atomic.StoreUint32(&r.fifo[at], uint32(r.tail>>r.shift&lapMask)<<entryBits|(number+1))
 	r.tail++
+	if isLeft {
+		r.publish(left)
+	}
 }
 
 func (r *Reader) wordsOf(c *chunk) []uint64 {

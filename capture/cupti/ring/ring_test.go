@@ -246,6 +246,37 @@ func TestDrop(t *testing.T) {
 	}
 }
 
+// In drop mode a lane may give up its ticket. Others' records come out all the
+// same, and its chunk is not lost.
+func TestTicketsGivenUp(t *testing.T) {
+	r, c := made(t, 16, ring.FlagDrop)
+	var b ring.Batch
+	poll := func() {
+		b.Reset()
+		r.Poll(sizes, &b, 1000)
+	}
+	for lap := range uint32(100) {
+		var lanes []*ringtest.Lane
+		for i := range uint32(8) {
+			l := c.Lane(1, i, 0, 0, 0)
+			if !l.Record(2, lap, 1) {
+				t.Fatalf("lap %d: there is no chunk for lane %d", lap, i)
+			}
+			lanes = append(lanes, l)
+			if i == 3 && lap > 1 {
+				c.Ticket()
+			}
+		}
+		if poll(); b.Len() != len(lanes) {
+			t.Fatalf("lap %d: %d records of %d", lap, b.Len(), len(lanes))
+		}
+		for _, l := range lanes {
+			l.Close()
+		}
+		poll()
+	}
+}
+
 // A record of which only a part is written is not read; when its writer is
 // gone it is a gap. What comes after it in other chunks is.
 func TestTorn(t *testing.T) {
