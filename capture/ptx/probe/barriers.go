@@ -89,6 +89,12 @@ func (p *probe) bar(i interp.Instruction) {
 	}
 	p.leader(p.guard)
 	p.record(p.site(op, takes, 1+len(values)/2, fields...), "%bt_o", values...)
+	if p.f.Entry {
+		// ptxas has all lanes of the warp meet ahead of the barrier. Without a
+		// meeting of its own the record is written behind that: never, if a lane
+		// does not come.
+		p.gather(p.guard)
+	}
 	p.before(first)
 	if op.Kind == trace.KindBarArrive {
 		return

@@ -60,8 +60,9 @@
 //
 // and __btrace_module, a u64 that holds Options.Module. Chunk t belongs
 // to the lane that took ticket t; of tickets beyond the number of chunks the
-// fifo says which, at t mod chunks: that number plus 1, once it is free. The
-// lane sets the entry to 0 again. While it waits for one it looks at the flags
+// fifo says which, at t mod chunks, once it is free: that number plus 1, and
+// above its 20 bits the lap, t / chunks mod 4096. An entry with another lap is
+// for another lane. The lane sets the entry to 0 again. While it waits for one it looks at the flags
 // in the header of the ring, too: with flag 1 there it gives up, and drops.
 //
 // # Marks

@@ -33,6 +33,11 @@ const (
 	none       = valid | offsets // no chunk: no room, and nothing lost
 	clockMask  = 1<<40 - 1
 	ringFlags  = 0x14 // where in the ring's header the flags are
+
+	// An entry of the fifo: the lap above these bits, and the chunk plus 1 in
+	// them.
+	entryBits = 20
+	maxChunk  = 1<<entryBits - 1 // above all chunks
 )
 
 // probe is code that is put before or behind an instruction.
@@ -211,8 +216,17 @@ func (r *rewriter) refill(n int) string {
 	if v := r.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
 		pause = ""
 	}
-	return strings.NewReplacer("#", fmt.Sprint(n), "CTL", ControlName, "SPACE", r.control, "PAUSE", pause).Replace(refillText)
+	return strings.NewReplacer("#", fmt.Sprint(n), "CTL", ControlName, "SPACE", r.control, "PAUSE", pause, "LAP", lapText).Replace(refillText)
 }
+
+// lapText puts the lap of a ticket in x where an entry of the fifo has it, into
+// z, and the ticket into t: an entry less z is a chunk plus 1, if it is for
+// this ticket. There are so few chunks that the lower half of the ticket has
+// all bits of the lap that an entry has.
+var lapText = fmt.Sprintf(`popc.b32 %%bt_z, %%bt_i;
+	cvt.u32.u64 %%bt_t, %%bt_x;
+	shr.u32 %%bt_z, %%bt_t, %%bt_z;
+	shl.b32 %%bt_z, %%bt_z, %d;`, entryBits)
 
 // It is one long line of code with a loop, and hardly any branches: those would
 // cost registers for what converges where, and these cost time in the code
@@ -232,37 +246,39 @@ var refillText = fmt.Sprintf(`$bt_R#:
 	@%%bt_q ld.volatile.global.u64 %%bt_x, [%%bt_u];
 	cvt.u64.u32 %%bt_y, %%bt_i;
 	setp.gt.and.u64 %%bt_q, %%bt_x, %%bt_y, %%bt_q;
-	cvt.u32.u64 %%bt_t, %%bt_x;
+	LAP
 	and.b32 %%bt_t, %%bt_t, %%bt_i;
 	mad.wide.u32 %%bt_x, %%bt_t, 4, %%bt_v;
-	mov.b32 %%bt_j, 1;
+	add.u32 %%bt_j, %%bt_z, 1;
 	@%%bt_q ld.volatile.global.u32 %%bt_j, [%%bt_x];
-	setp.ne.u32 %%bt_b, %%bt_j, 0;
+	sub.u32 %%bt_j, %%bt_j, %%bt_z;
+	sub.u32 %%bt_j, %%bt_j, 1;
+	setp.lt.u32 %%bt_b, %%bt_j, %[10]d;
 	mov.b64 %%bt_x, 0;
 	@%%bt_b atom.global.add.u64 %%bt_x, [%%bt_u], 1;
 	setp.gt.and.u64 %%bt_q, %%bt_x, %%bt_y, %%bt_b;
-	cvt.u32.u64 %%bt_t, %%bt_x;
+	LAP
 	and.b32 %%bt_j, %%bt_t, %%bt_i;
 	mad.wide.u32 %%bt_v, %%bt_j, 4, %%bt_v;
-	add.u32 %%bt_t, %%bt_t, 1;
 	ld.SPACE.u64 %%bt_u, [CTL];
 $bt_L#:
 	mov.b32 %%bt_j, 0;
 	@%%bt_q ld.volatile.global.u32 %%bt_t, [%%bt_v];
 	@%%bt_q ld.volatile.global.u32 %%bt_j, [%%bt_u+%[9]d];
 	and.b32 %%bt_j, %%bt_j, 1;
-	or.b32 %%bt_j, %%bt_j, %%bt_t;
-	setp.eq.and.u32 %%bt_r, %%bt_j, 0, %%bt_q;
+	@%%bt_q sub.u32 %%bt_t, %%bt_t, %%bt_z;
+	@%%bt_q sub.u32 %%bt_t, %%bt_t, 1;
+	setp.ge.and.u32 %%bt_r, %%bt_t, %[10]d, %%bt_q;
+	setp.eq.and.u32 %%bt_r, %%bt_j, 0, %%bt_r;
 	PAUSE
 	@%%bt_r bra $bt_L#;
-	setp.ne.and.u32 %%bt_b, %%bt_t, 0, %%bt_b;
+	setp.lt.and.u32 %%bt_b, %%bt_t, %[10]d, %%bt_b;
 	and.pred %%bt_q, %%bt_q, %%bt_b;
 	@%%bt_q st.volatile.global.u32 [%%bt_v], 0;
 	mov.pred %%bt_p, %%bt_b;
 	setp.lt.s64 %%bt_r, %%bt_w, 0;
 	selp.b64 %%bt_u, %%bt_w, %#[1]x, %%bt_r;
 	add.u64 %%bt_w, %%bt_u, %[3]d;
-	sub.u32 %%bt_t, %%bt_t, 1;
 	ld.SPACE.u64 %%bt_x, [CTL+32];
 	@%%bt_p mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
 	mov.u64 %%bt_x, %%gridid;
@@ -309,7 +325,7 @@ $bt_L#:
 	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
 	bra $bt_B#;
-`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags)
+`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk)
 
 func log2(n int) (bits int) {
 	for ; n > 1; n /= 2 {

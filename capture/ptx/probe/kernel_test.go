@@ -1,8 +1,6 @@
 package probe_test
 
 import (
-	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -209,104 +207,9 @@ LOOP:
 	}
 }
 
-// waiting is a kernel of two CTAs of one thread, of which the first one lets
-// both have chunks.
-func waiting(publish string) program {
-	return kernel("", `
-	bar.sync 0;
-	bar.sync 1, 32;
-	atom.global.add.u32 %r2, [%d0], 1;
-	setp.eq.u32 %p1, %r2, 0;
-	`+publish+`
-	bar.sync 0;`, 1, 2, 1, ".extern .global .align 4 .b32 ring_fifo[8];")
-}
-
-// publishing is a rewritten program with a ring that has been used, of whose
-// fifo the program itself fills one entry.
-func publishing(t *testing.T, p *program, entry int, flags uint64) (*probe.Module, []byte) {
-	t.Helper()
-	m, err := probe.Rewrite(p.src, probe.Options{File: p.file})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const chunks = 8
-	src := withRing(t, m.PTX, chunks, flags, chunks)
-	full := fifo(chunks, chunks)
-	var some []string
-	for i := range chunks {
-		some = append(some, "0")
-		if i < entry {
-			some[i] = fmt.Sprint(7 - i)
-		}
-	}
-	src = bytes.Replace(src, []byte(".extern .global .align 4 .b32 ring_fifo[8];\n"), nil, 1)
-	return m, bytes.Replace(src, []byte(full), []byte(" = {"+strings.Join(some, ", ")+"}"), 1)
-}
-
-// TestWaitsForChunk: a lane that finds no chunk waits until there is one.
-func TestWaitsForChunk(t *testing.T) {
-	p := waiting("@%p1 st.volatile.global.u32 [ring_fifo+4], 3;")
-	m, src := publishing(t, &p, 1, 0)
-	p.cfg.StepBudget = 1 << 20
-	res, direct := p.run(t, src, p.cfg)
-	if res.Outcome != trace.OutcomeCompleted {
-		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
-	}
-	if !bytes.Equal(res.Variables["ring_fifo"], make([]byte, 32)) {
-		t.Errorf("the lanes left % x in the fifo", res.Variables["ring_fifo"])
-	}
-	ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)
-	p.compare(t, src, direct, eventsOf(m, ring), string(res.Outcome))
-}
-
-// TestDrops: where records may be dropped a lane without a chunk goes on, and
-// says how many it lost when it has one again.
-func TestDrops(t *testing.T) {
-	p := waiting("@%p1 st.volatile.global.u32 [ring_fifo], 3;\n\t@%p1 st.volatile.global.u32 [ring_fifo+4], 5;")
-	m, src := publishing(t, &p, 0, 1)
-	res, _ := p.run(t, src, p.cfg)
-	if res.Outcome != trace.OutcomeCompleted {
-		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
-	}
-	var lost, kept [2]int
-	for _, r := range readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome) {
-		if r.Site == probe.SiteGap {
-			lost[r.at.CTA] += int(r.Operand)
-		} else {
-			kept[r.at.CTA]++
-		}
-	}
-	// The first one to pass loses its beginning and two barriers of two
-	// records each, the other perhaps more; a third barrier and the end are
-	// kept.
-	for i := range lost {
-		if lost[i]+kept[i] != 8 || kept[i] == 0 {
-			t.Errorf("CTA %d lost %d and kept %d records, want 8 of both", i, lost[i], kept[i])
-		}
-	}
-	if max(kept[0], kept[1]) != 3 {
-		t.Errorf("the CTAs kept %v records, want 3 of the first", kept)
-	}
-}
-
-// TestGivesUp: a lane that waits for a chunk drops its record when the ring's
-// header says so.
-func TestGivesUp(t *testing.T) {
-	p := waiting("")
-	m, src := publishing(t, &p, 0, 0)
-	src = bytes.Replace(src, []byte(".b8 ring_header[64]"), []byte(".b32 ring_header[16] = {0, 0, 0, 0, 0, 1}"), 1)
-	res, _ := p.run(t, src, p.cfg)
-	if res.Outcome != trace.OutcomeCompleted {
-		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
-	}
-	if ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome); len(ring) > 0 {
-		t.Errorf("%d records without a chunk", len(ring))
-	}
-}
-
 // TestOff: with an empty control block nothing is recorded.
 func TestOff(t *testing.T) {
-	p := waiting("")
+	p := kernel("", "bar.sync 0;", 64, 1, 1)
 	m, err := probe.Rewrite(p.src, probe.Options{File: p.file})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := withRing(t, m.PTX, 16, 0, 0)
+	src := withRing(t, m.PTX, 16)
 	res, _ := p.run(t, src, p.cfg)
 	if res.Outcome != trace.OutcomeCompleted {
 		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)

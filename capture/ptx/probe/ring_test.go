@@ -26,33 +26,25 @@ const chunkBytes = probe.ChunkSlots * probe.SlotBytes
 // control declares the control block as a rewritten module does.
 const control = ".visible .const .align 8 .b8 __btrace_ctl[64];"
 
-// withRing gives a rewritten module a ring of that many chunks, of which so
-// many have been used before, and are free again.
-func withRing(tb testing.TB, src []byte, chunks int, flags, used uint64) []byte {
+// withRing gives a rewritten module a ring of that many chunks, which nobody
+// has used before.
+func withRing(tb testing.TB, src []byte, chunks int) []byte {
+	tb.Helper()
+	return declare(tb, src, fmt.Sprintf(`.global .align 16 .b8 ring_header[64];
+.global .align 1024 .b8 ring_chunks[%d];
+.global .align 8 .u64 ring_tickets;
+.global .align 4 .u32 ring_fifo[%d];
+.visible .const .align 8 .u64 __btrace_ctl[8] = {ring_header, ring_tickets, %d, ring_fifo, ring_chunks, 0, 0, 0};
+`, chunks*chunkBytes, chunks, chunks-1))
+}
+
+// declare puts declarations in the place of the control block's.
+func declare(tb testing.TB, src []byte, declarations string) []byte {
 	tb.Helper()
 	if !bytes.Contains(src, []byte(control)) {
 		tb.Fatalf("no %s in\n%s", control, src)
 	}
-	ring := fmt.Sprintf(`.global .align 16 .b8 ring_header[64];
-.global .align 1024 .b8 ring_chunks[%d];
-.global .align 8 .u64 ring_tickets = %d;
-.global .align 4 .u32 ring_fifo[%d]%s;
-.visible .const .align 8 .u64 __btrace_ctl[8] = {ring_header, ring_tickets, %d, ring_fifo, ring_chunks, 0, 0, 0};
-`, chunks*chunkBytes, used, chunks, fifo(chunks, used), flags<<32|uint64(chunks-1))
-	return bytes.Replace(src, []byte(control), []byte(ring), 1)
-}
-
-// fifo is the entries of the chunks that are free again: all of them, in an
-// order of their own.
-func fifo(chunks int, used uint64) string {
-	if used == 0 {
-		return ""
-	}
-	var entries []string
-	for i := range chunks {
-		entries = append(entries, fmt.Sprint((i*7+3)%chunks+1))
-	}
-	return " = {" + strings.Join(entries, ", ") + "}"
+	return bytes.Replace(src, []byte(control), []byte(declarations), 1)
 }
 
 // record is one of the ring.
@@ -219,7 +211,7 @@ func (p *program) check(t *testing.T) {
 		return
 	}
 	const chunks = 256
-	src := withRing(t, m.PTX, chunks, 0, 0)
+	src := withRing(t, m.PTX, chunks)
 	for seed := range uint64(max(p.seeds, 1)) {
 		cfg := p.cfg
 		if seed > 0 {
