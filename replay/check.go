@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"btrace/replay/explore"
 	"btrace/replay/rules"
 	"btrace/trace"
 )
@@ -125,7 +124,6 @@ type run struct {
 	warps     uint32           // of a CTA
 	masks     []uint32         // lanes of each warp
 	functions map[mbarKey]bool // mbarriers with a completion function
-	classes   *explore.Classes // of lanes that do everything together
 	workers   []*worker
 	turns     turns    // rows of the block that is replayed
 	found     findings // of the launch as a whole
@@ -267,9 +265,6 @@ func (r *run) survey(ctx context.Context) error {
 		r.layout.whole = true
 		break
 	}
-	if r.follows() {
-		return r.classify(ctx)
-	}
 	return nil
 }
 
@@ -304,26 +299,6 @@ func (r *run) findBarriers(ctx context.Context) error {
 		}
 	}
 	maps.DeleteFunc(r.functions, func(_ mbarKey, known bool) bool { return !known })
-	return nil
-}
-
-// classify finds out which lanes do everything together. It reads all of the
-// launch, but looks at no more than who did what.
-func (r *run) classify(ctx context.Context) error {
-	r.classes = new(explore.Classes)
-	id := r.launch.ID
-	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id}) {
-		if err != nil {
-			return err
-		}
-		for i, w := range b.Warp {
-			if w < r.warps {
-				if lanes := b.Ops[b.Op[i]].Lanes & r.masks[w]; lanes != r.masks[w] && lanes != 0 {
-					r.classes.Add(w, lanes)
-				}
-			}
-		}
-	}
 	return nil
 }
 
@@ -419,7 +394,6 @@ func (w *worker) newScope(index uint32) *scope {
 		s.watch = w.observe
 	}
 	if w.r.follows() {
-		s.classes = w.r.classes
 		s.order = newFollower(s)
 	}
 	w.scopes[index] = s

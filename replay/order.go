@@ -13,13 +13,17 @@ import (
 // order of a scope is kept: each has to know of every other.
 const maxAgents = 2048
 
+// maxBarriers is up to how many barriers of a scope that is done: each agent
+// has to know of every one.
+const maxBarriers = 1 << 12
+
 // follower keeps the order of what a scope does, for what another schedule
 // could do. A nil follower keeps nothing.
 type follower struct {
 	*explore.Order
 	s     *scope
 	exits map[uint32]*explore.Exits // by CTA
-	gone  explore.Exits             // of all of the scope
+	gone  *explore.Exits            // of all of the scope
 	over  bool                      // it gave up
 }
 
@@ -33,7 +37,8 @@ type followed struct {
 
 func newFollower(s *scope) *follower {
 	f := &follower{s: s, exits: make(map[uint32]*explore.Exits)}
-	f.Order = explore.NewOrder(s.threads, s.classes, f.hazard)
+	f.Order = explore.NewOrder(s.threads, f.hazard)
+	f.gone = f.NewExits()
 	return f
 }
 
@@ -44,8 +49,8 @@ func (f *follower) follows() bool { return f != nil && !f.over }
 func (f *follower) event(w *warp, r *row) explore.Event {
 	if w.order == nil {
 		w.order = f.Warp(w.cta.id, w.id)
-		f.over = f.Agents() > maxAgents
 	}
+	f.over = f.Agents() > maxAgents || f.Barriers() > maxBarriers
 	return explore.Event{CTA: w.cta.id, Warp: w.id, Seq: r.seq, Lanes: r.lanes, Time: r.time, Op: r.op, By: w.order}
 }
 
@@ -248,7 +253,7 @@ func (f *follower) exit(w *warp, r *row) {
 	}
 	e := f.event(w, r)
 	x := f.exitsOf(w.cta.id)
-	f.Exit(&e, x, &f.gone)
+	f.Exit(&e, x, f.gone)
 	if w.cta.live > popcount(r.lanes&w.live) {
 		return
 	}
@@ -263,7 +268,7 @@ func (f *follower) exit(w *warp, r *row) {
 func (f *follower) exitsOf(cta uint32) *explore.Exits {
 	x := f.exits[cta]
 	if x == nil {
-		x = new(explore.Exits)
+		x = f.NewExits()
 		f.exits[cta] = x
 	}
 	return x

@@ -8,21 +8,20 @@ import (
 
 // others collects what the scopes of a launch say about other schedules.
 type others struct {
-	hazards                        []Finding
-	polled, relaxed, large, parted bool
+	hazards                []Finding
+	polled, relaxed, large bool
 }
 
 func (o *others) add(s *scope) {
 	o.hazards = append(o.hazards, s.hazards.values()...)
 	if f := s.order; f != nil {
-		o.merge(&others{polled: f.Polled, relaxed: f.Relaxed, large: f.over, parted: f.Parted})
+		o.merge(&others{polled: f.Polled, relaxed: f.Relaxed, large: f.over})
 	}
 }
 
 func (o *others) merge(p *others) {
 	o.hazards = append(o.hazards, p.hazards...)
 	o.polled, o.relaxed, o.large = o.polled || p.polled, o.relaxed || p.relaxed, o.large || p.large
-	o.parted = o.parted || p.parted
 }
 
 // follows reports whether the run looks for what other schedules could do. A
@@ -57,11 +56,8 @@ func (r *run) schedules(lr *LaunchReport, o *others) (s Schedules) {
 	if o.relaxed {
 		why("a relaxed operation is all that orders a use of an mbarrier after its initialisation: fences are not recorded")
 	}
-	if o.parted {
-		why("the recording changed while it was read")
-	}
 	if o.large {
-		why("the lanes take more than %d different ways", maxAgents)
+		why("the lanes take more than %d different ways, or have more than %d barriers", maxAgents, maxBarriers)
 	}
 	s.Proved = len(s.Why) == 0 && len(o.hazards) == 0
 	return s

@@ -74,11 +74,10 @@ type scope struct {
 
 	counts   Counts
 	findings findings
-	fresh    int              // rows since the last checkpoint
-	watch    watcher          // told of every change; nil for nobody
-	classes  *explore.Classes // of lanes, for order
-	order    *follower        // told of every operation; nil for nobody
-	hazards  findings         // what another schedule could do
+	fresh    int       // rows since the last checkpoint
+	watch    watcher   // told of every change; nil for nobody
+	order    *follower // told of every operation; nil for nobody
+	hazards  findings  // what another schedule could do
 }
 
 // watcher is told what happens, for a picture of the launch or an observer.

@@ -69,8 +69,9 @@ func (d *duties) clear() {
 
 // NewBarrier makes a barrier that lanes may use from the beginning.
 func (o *Order) NewBarrier(ref any) *Barrier {
-	o.barriers++
-	return &Barrier{Ref: ref, id: o.barriers - 1}
+	b := &Barrier{Ref: ref, id: len(o.barriers)}
+	o.barriers = append(o.barriers, b)
+	return b
 }
 
 // NewMbarrier makes one that lies in a CTA.
@@ -85,7 +86,7 @@ func (o *Order) NewMbarrier(ref any, owner uint32) *Barrier {
 func (o *Order) Init(b *Barrier, e *Event) {
 	agents := o.by(e).agents
 	for _, a := range agents {
-		if o.acts(a, e) {
+		if a.acts(e) {
 			o.last(b, a, e)
 		}
 	}
@@ -113,10 +114,11 @@ func (o *Order) born(b *Barrier, a *agent) {
 }
 
 // last reports an operation that has to come after all others on the object,
-// and is not ordered after them.
+// and is not ordered after them. Those of the same lane are; where several do
+// it together, each has to come after those of the others.
 func (o *Order) last(b *Barrier, a *agent, e *Event) {
 	for i, step := range b.uses {
-		if i != a.id && step > at(a.seen, i) {
+		if step > at(a.seen, i) && (i != a.id || a.lanes&(a.lanes-1) != 0) {
 			o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
 			return
 		}
@@ -157,13 +159,13 @@ func (o *Order) inPhase(b *Barrier, a *agent, e *Event) {
 // With release, what they know of memory is known to those who wait for it.
 func (o *Order) Arrive(b *Barrier, e *Event, release bool) {
 	for _, a := range o.by(e).agents {
-		if !o.acts(a, e) {
+		if !a.acts(e) {
 			continue
 		}
 		o.inPhase(b, a, e)
 		b.current.gather(a, release)
 		if len(b.announced) > 0 { // nobody knows of what comes later
-			b.arrived = joined(b.arrived, a.seen)
+			b.arrived = raise(joined(b.arrived, a.seen), a.id, a.now)
 		}
 	}
 }
@@ -172,7 +174,7 @@ func (o *Order) Arrive(b *Barrier, e *Event, release bool) {
 // waits for, as long as it is accounted for.
 func (o *Order) Copy(b *Barrier, e *Event, release bool) {
 	for _, a := range o.by(e).agents {
-		if o.acts(a, e) {
+		if a.acts(e) {
 			o.inPhase(b, a, e)
 			b.current.gather(a, release)
 		}
@@ -183,16 +185,21 @@ func (o *Order) Copy(b *Barrier, e *Event, release bool) {
 // not exited.
 func (o *Order) ArriveAll(b *Barrier, e *Event, release bool) {
 	for _, a := range o.by(e).agents {
-		if !o.acts(a, e) {
+		if !a.acts(e) {
 			continue
 		}
 		o.inPhase(b, a, e)
 		b.current.gather(a, release)
-		for len(b.here) <= a.id {
-			b.here = append(b.here, false)
-		}
-		b.here[a.id] = true
+		b.came(a.id)
 	}
+}
+
+// came books an agent that has arrived in the phase under way.
+func (b *Barrier) came(agent int) {
+	for len(b.here) <= agent {
+		b.here = append(b.here, false)
+	}
+	b.here[agent] = true
 }
 
 // ArriveWarp is ArriveAll on a barrier at which the lanes of a warp meet: when
@@ -202,6 +209,8 @@ func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
 	o.ArriveAll(b, e, release)
 	agents := o.by(e).agents
 	if len(agents) == 1 {
+		a := agents[0]
+		a.seen = raise(a.seen, a.id, a.now)
 		return
 	}
 	k := warpKey{e.CTA, e.Warp}
@@ -244,7 +253,7 @@ const maxAnnounced = 1 << 16
 // arrival to come that follows it.
 func (o *Order) Announce(b *Barrier, e *Event) {
 	for _, a := range o.by(e).agents {
-		if o.acts(a, e) {
+		if a.acts(e) {
 			o.inPhase(b, a, e)
 			if len(b.announced) == maxAnnounced {
 				o.Report(Hazard{Kind: Tx, Barrier: b, Phase: b.phase, Event: *e})
@@ -258,7 +267,7 @@ func (o *Order) Announce(b *Barrier, e *Event) {
 // Inval is lanes that end an mbarrier's life.
 func (o *Order) Inval(b *Barrier, e *Event) {
 	for _, a := range o.by(e).agents {
-		if o.acts(a, e) {
+		if a.acts(e) {
 			o.last(b, a, e)
 			o.knows(b, a, e)
 		}
@@ -269,7 +278,7 @@ func (o *Order) Inval(b *Barrier, e *Event) {
 // arrived come before it, and the end of the phase after it.
 func (o *Order) Function(b *Barrier, e *Event) {
 	for _, a := range o.by(e).agents {
-		if o.acts(a, e) {
+		if a.acts(e) {
 			a.learn(&b.current, true)
 			b.current.gather(a, true)
 		}
@@ -296,7 +305,7 @@ func (b *Barrier) Unknown() { b.unknown = true }
 // to be; and it only works if the phase after that cannot end before.
 func (o *Order) Wait(b *Barrier, e *Event, parity uint8, acquire bool) {
 	for _, a := range o.by(e).agents {
-		if !o.acts(a, e) {
+		if !a.acts(e) {
 			continue
 		}
 		n := o.knows(b, a, e)
@@ -312,7 +321,7 @@ func (o *Order) Wait(b *Barrier, e *Event, parity uint8, acquire bool) {
 // WaitPhase is Wait by the token of a phase.
 func (o *Order) WaitPhase(b *Barrier, e *Event, phase uint64, acquire bool) {
 	for _, a := range o.by(e).agents {
-		if !o.acts(a, e) {
+		if !a.acts(e) {
 			continue
 		}
 		if phase >= o.knows(b, a, e) {
@@ -346,7 +355,7 @@ func (o *Order) due(b *Barrier, a *agent, e *Event, phase uint64) {
 // phase that they arrived in is complete.
 func (o *Order) Leave(b *Barrier, e *Event, phase uint64, acquire bool) {
 	for _, a := range o.by(e).agents {
-		if o.acts(a, e) {
+		if a.acts(e) {
 			o.ended(b, a, phase, acquire)
 			b.use(a)
 		}
@@ -400,6 +409,13 @@ type Exits struct {
 	barriers  []*Barrier // whose phases wait for those who have not exited
 }
 
+// NewExits makes the exits of lanes of which none has exited yet.
+func (o *Order) NewExits() *Exits {
+	x := new(Exits)
+	o.exits = append(o.exits, x)
+	return x
+}
+
 // Holds says that phases of a barrier wait for the lanes that have not exited.
 func (x *Exits) Holds(b *Barrier) {
 	x.barriers = append(x.barriers, b)
@@ -410,7 +426,7 @@ func (x *Exits) Holds(b *Barrier) {
 // their exit as well.
 func (o *Order) Exit(e *Event, of ...*Exits) {
 	for _, a := range o.by(e).agents {
-		if !o.acts(a, e) {
+		if !a.acts(e) {
 			continue
 		}
 		for _, x := range of {

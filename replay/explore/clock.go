@@ -41,17 +41,16 @@ func (k *knowledge) join(o *knowledge, memory bool) {
 	}
 }
 
-// gather adds what an agent knows.
+// gather adds what an agent knows and has done.
 func (k *knowledge) gather(a *agent, memory bool) {
-	if a.base != 0 && a.base == k.base {
-		k.seen = raise(k.seen, a.id, a.now) // the rest is in here
-	} else {
+	if a.base == 0 || a.base != k.base { // else it is in here
 		k.seen = joined(k.seen, a.seen)
 		k.done = joined(k.done, a.done)
 		if a.base != 0 {
 			k.base = a.base
 		}
 	}
+	k.seen = raise(k.seen, a.id, a.now)
 	if memory {
 		k.see(a.fresh)
 	}

@@ -18,13 +18,13 @@ type follower struct {
 
 // Follow makes an Order follow the machine, which has to be at its beginning.
 func (m *Machine) Follow(o *Order) {
-	f := &follower{Order: o, live: make([]int, len(m.ctas)), mbars: make(map[mbarKey]*Barrier), colls: make(map[collKey]*Barrier), gone: new(Exits)}
+	f := &follower{Order: o, live: make([]int, len(m.ctas)), mbars: make(map[mbarKey]*Barrier), colls: make(map[collKey]*Barrier), gone: o.NewExits()}
 	for i := range m.p.Strands {
 		f.live[m.p.Strands[i].CTA]++
 	}
 	for range m.ctas {
 		f.named = append(f.named, make(map[uint32]*Barrier))
-		f.exits = append(f.exits, new(Exits))
+		f.exits = append(f.exits, o.NewExits())
 	}
 	m.order = f
 }
@@ -204,13 +204,4 @@ func (f *follower) ended(m *Machine, key mbarKey, before uint64) {
 	for b := f.mbars[key]; b != nil && before < m.ctas[key.cta].mbars[key.addr].Phase; before++ {
 		f.Complete(b, false)
 	}
-}
-
-// Classes is which lanes do everything together: the strands.
-func (p *Program) Classes() *Classes {
-	c := new(Classes)
-	for i := range p.Strands {
-		c.Add(p.Strands[i].Warp, p.Strands[i].Lanes)
-	}
-	return c
 }

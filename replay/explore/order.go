@@ -52,10 +52,10 @@ type Order struct {
 	Report func(h Hazard)
 
 	threads  int
-	classes  *Classes
 	agents   int
 	warps    map[warpKey]*Warp
-	barriers int
+	barriers []*Barrier
+	exits    []*Exits
 	ends     uint64  // of phases, of all barriers
 	whole    meeting // of the lanes of a warp at a barrier, for a moment
 	// Relaxed is true once a use of a barrier was ordered after its
@@ -65,23 +65,20 @@ type Order struct {
 	// Polled is true once a test failed: what the program did then may depend
 	// on when it asked.
 	Polled bool
-	// Parted is true if lanes did something that a class of theirs did not all
-	// do: nothing that was said then holds.
-	Parted bool
 }
 
 type warpKey struct{ cta, warp uint32 }
 
-// Warp is the agents of a warp: lanes that have done everything together so
-// far.
+// Warp is the agents of a warp.
 type Warp struct {
 	agents []*agent
 	meets  []*meeting // the syncwarps that lanes are in, oldest first
 	spare  []*meeting
 }
 
-// agent is lanes of a warp with one history. Its own operations are counted in
-// what it has seen, too.
+// agent is lanes of a warp that have done everything together so far: they
+// have one history in every schedule. What it has seen of its own operations
+// is what its lanes know of each other's, by what they have waited for.
 type agent struct {
 	id    int
 	lanes uint32
@@ -89,6 +86,9 @@ type agent struct {
 	// learnt is the number of the first operation that comes after all that it
 	// has learnt from others. Who has seen that one knows as much as the agent.
 	learnt uint32
+	// alone is its latest syncwarp, while its warp had no other agent, and the
+	// mask of that.
+	alone, mask uint32
 	knowledge
 }
 
@@ -100,18 +100,10 @@ type meeting struct {
 	knowledge
 }
 
-// NewOrder makes one for lanes that have just begun, of which these do
-// everything together; threads is how many a CTA has.
-func NewOrder(threads int, classes *Classes, report func(Hazard)) *Order {
-	return &Order{Report: report, threads: threads, classes: classes, warps: make(map[warpKey]*Warp)}
-}
-
-// by is the warp of an event.
-func (o *Order) by(e *Event) *Warp {
-	if e.By != nil {
-		return e.By
-	}
-	return o.Warp(e.CTA, e.Warp)
+// NewOrder makes one for lanes that have just begun; threads is how many a CTA
+// has.
+func NewOrder(threads int, report func(Hazard)) *Order {
+	return &Order{Report: report, threads: threads, warps: make(map[warpKey]*Warp)}
 }
 
 // Warp is a warp, for the events of its lanes.
@@ -119,32 +111,37 @@ func (o *Order) Warp(cta, warp uint32) *Warp {
 	k := warpKey{cta, warp}
 	w := o.warps[k]
 	if w == nil {
-		w = new(Warp)
-		live := ^uint32(0)
+		lanes := ^uint32(0)
 		if n := o.threads - 32*int(warp); n < 32 {
-			live = 1<<max(n, 0) - 1
+			lanes = 1<<max(n, 0) - 1
 		}
-		for _, lanes := range o.classes.of(warp) {
-			if lanes &= live; lanes != 0 {
-				w.agents = append(w.agents, &agent{id: o.agents, lanes: lanes, knowledge: knowledge{seen: make([]uint32, o.agents+1)}})
-				o.agents++
-			}
-		}
+		w = &Warp{agents: []*agent{{id: o.agents, lanes: lanes}}}
+		o.agents++
 		o.warps[k] = w
 	}
 	return w
 }
 
-// acts counts an operation of the agent, if the lanes of the event are its.
-func (o *Order) acts(a *agent, e *Event) bool {
+// by is the warp of an event, in which the lanes of the event are agents.
+func (o *Order) by(e *Event) *Warp {
+	w := e.By
+	if w == nil {
+		w = o.Warp(e.CTA, e.Warp)
+	}
+	for i := 0; i < len(w.agents); i++ {
+		if a := w.agents[i]; a.lanes&e.Lanes != 0 && a.lanes&^e.Lanes != 0 {
+			o.part(w, a, a.lanes&e.Lanes)
+		}
+	}
+	return w
+}
+
+// acts counts an operation of the agent, if it is of the event.
+func (a *agent) acts(e *Event) bool {
 	if a.lanes&e.Lanes == 0 {
 		return false
 	}
-	if a.lanes&^e.Lanes != 0 {
-		o.Parted = true
-	}
 	a.now++
-	a.seen[a.id] = a.now
 	return true
 }
 
@@ -166,13 +163,13 @@ func (a *agent) learn(k *knowledge, memory bool) {
 	}
 }
 
-// take makes the agent know what another does, and its own operations.
+// take makes the agent know what another does, and what it knows of itself.
 func (a *agent) take(k *knowledge) {
+	own := at(a.seen, a.id)
 	a.seen = append(a.seen[:0], k.seen...)
-	for a.id >= len(a.seen) {
-		a.seen = append(a.seen, 0)
+	if own > at(a.seen, a.id) {
+		a.seen = raise(a.seen, a.id, own)
 	}
-	a.seen[a.id] = a.now
 	a.done = append(a.done[:0], k.done...)
 	a.base = k.id
 }
@@ -189,14 +186,16 @@ func (a *agent) finds(id int, m mark) {
 func (o *Order) Agents() int { return o.agents }
 
 // Barriers is how many barriers there are.
-func (o *Order) Barriers() int { return o.barriers }
+func (o *Order) Barriers() int { return len(o.barriers) }
 
 // Syncwarp is lanes that come to meet those of a mask. With memory, what they
 // know of it is known to the others then.
 func (o *Order) Syncwarp(e *Event, mask uint32, memory bool) {
 	w := o.by(e)
-	if len(w.agents) == 1 { // it has nobody to meet
-		o.acts(w.agents[0], e)
+	if len(w.agents) == 1 { // its lanes meet each other
+		a := w.agents[0]
+		a.acts(e)
+		a.alone, a.mask = a.now, mask
 		return
 	}
 	w.out(e.Lanes)
@@ -213,7 +212,7 @@ func (o *Order) Syncwarp(e *Event, mask uint32, memory bool) {
 		w.meets = append(w.meets, m)
 	}
 	for _, a := range w.agents {
-		if o.acts(a, e) {
+		if a.acts(e) {
 			m.gather(a, memory)
 		}
 	}
@@ -249,7 +248,9 @@ func (w *Warp) newMeeting() *meeting {
 func (o *Order) Met(e *Event, mask uint32) {
 	w := o.by(e)
 	if len(w.agents) == 1 {
-		o.acts(w.agents[0], e)
+		a := w.agents[0]
+		a.acts(e)
+		a.seen = raise(a.seen, a.id, a.alone)
 		return
 	}
 	for _, m := range w.meets {
@@ -257,7 +258,7 @@ func (o *Order) Met(e *Event, mask uint32) {
 			continue
 		}
 		for _, a := range w.agents {
-			if o.acts(a, e) {
+			if a.acts(e) {
 				a.learn(&m.knowledge, true)
 			}
 		}

@@ -208,7 +208,7 @@ func goodRun(p *Program, rng *rand.Rand) (hazards []Hazard, ok bool) {
 	for range 5 {
 		m := NewMachine(p)
 		hazards = nil
-		o := NewOrder(p.Threads, p.Classes(), func(h Hazard) { hazards = append(hazards, h) })
+		o := NewOrder(p.Threads, func(h Hazard) { hazards = append(hazards, h) })
 		m.Follow(o)
 		for m.Bad == "" {
 			c := m.Choices()
