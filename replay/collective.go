@@ -123,29 +123,52 @@ func (s *scope) collect(w *warp, r *row, forced bool) bool {
 		if !s.collectAgrees(c, r, phase, w, forced) {
 			return false
 		}
-		s.become(w, r, strand{wait: waitCollective, co: c, phase: phase})
+		st := s.become(w, r, strand{wait: waitCollective, co: c, phase: phase})
+		if owed := c.m.Owed(id, w.id, r.lanes); owed != 0 && owed != r.lanes && phase < c.m.Phase {
+			// The others wait for the phase under way.
+			rest := *st
+			st.lanes, rest.lanes, rest.phase = owed, r.lanes&^owed, c.m.Phase
+			w.strands = append(w.strands, rest)
+		}
 		c.m.Wait(id, w.id, r.lanes, &s.eff)
 	default:
 		rule := rules.ClusterEarlyRelease
 		if c.m.Kind == barrier.Group {
 			rule = rules.GroupMissingThread
 		}
-		var phase uint64
+		s.parting = s.parting[:0]
 		in := func(st *strand) bool {
 			if st.wait != waitCollective || st.co != c {
 				return false
 			}
-			phase = st.phase
+			s.parting = append(s.parting, strand{lanes: st.lanes & r.lanes, phase: st.phase})
 			return true
 		}
 		if !s.leaveWait(w, r, forced, in, rule, c.at()) {
 			return false
 		}
-		s.order.parts(w, r, c, phase)
+		s.parts(w, r, c)
 		return true
 	}
 	s.collectiveDone(c, w, r)
 	return true
+}
+
+// parts tells the order of lanes that came out of a wait, each of its phase.
+func (s *scope) parts(w *warp, r *row, c *collective) {
+	if len(s.parting) < 2 {
+		phase := uint64(0)
+		for i := range s.parting {
+			phase = s.parting[i].phase
+		}
+		s.order.parts(w, r, c, phase)
+		return
+	}
+	for i := range s.parting {
+		part := *r
+		part.lanes = s.parting[i].lanes
+		s.order.parts(w, &part, c, s.parting[i].phase)
+	}
 }
 
 // collectAgrees checks the token that a group's operation records.

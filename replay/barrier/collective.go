@@ -117,6 +117,10 @@ func (c *Collective) WaitPhase(cta, warp, lanes uint32) uint64 {
 	return c.Phase
 }
 
+// Owed is those of some lanes of a warp that arrived in an earlier phase and
+// have not waited yet: their wait is for another phase than that of the others.
+func (c *Collective) Owed(cta, warp, lanes uint32) uint32 { return c.warp(cta, warp).Owed & lanes }
+
 // Outstanding is the lanes of a warp that have arrived and not waited yet.
 func (c *Collective) Outstanding(cta, warp uint32) uint32 {
 	w := c.warp(cta, warp)

@@ -267,10 +267,15 @@ func (o *Order) Announce(b *Barrier, e *Event) {
 // Inval is lanes that end an mbarrier's life.
 func (o *Order) Inval(b *Barrier, e *Event) {
 	for _, a := range o.by(e).agents {
-		if a.acts(e) {
-			o.last(b, a, e)
-			o.knows(b, a, e)
+		if !a.acts(e) {
+			continue
 		}
+		if a.lanes&(a.lanes-1) != 0 { // each does, and the others use what is gone
+			o.Report(Hazard{Kind: Init, Barrier: b, Phase: b.phase, Event: *e})
+		} else {
+			o.last(b, a, e)
+		}
+		o.knows(b, a, e)
 	}
 }
 

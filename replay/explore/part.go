@@ -7,7 +7,7 @@ package explore
 // from what it had waited for. That is what it would be had they been two from
 // the beginning.
 func (o *Order) part(w *Warp, a *agent, lanes uint32) {
-	b := &agent{id: o.agents, lanes: a.lanes &^ lanes, now: a.now, learnt: a.learnt}
+	b := &agent{id: o.agents, lanes: a.lanes &^ lanes, now: a.now}
 	o.agents++
 	b.join(&a.knowledge, true)
 	a.lanes = lanes
@@ -27,7 +27,8 @@ func (o *Order) part(w *Warp, a *agent, lanes uint32) {
 			s.knowledge(&m.knowledge)
 		}
 	}
-	a.base, b.base = 0, 0 // they know of each other now
+	a.base, b.base = 0, 0 // they have learnt of each other
+	a.learnt, b.learnt = a.now+1, a.now+1
 	for _, x := range o.exits {
 		s.knowledge(&x.knowledge)
 	}
