@@ -73,7 +73,7 @@ func (x *orders) do(rng *rand.Rand, seq uint32, lanes uint32) {
 			e.Lanes = 1
 			o.Function(bar, &e)
 		case 12:
-			o.Syncwarp(&e, threads)
+			o.Syncwarp(&e, threads, memory)
 			if back == 0 && lanes == threads { // they come out one after the other
 				e.Lanes = 1
 				o.Met(&e, threads)
