@@ -102,7 +102,7 @@ func (p *probe) bar(i interp.Instruction) {
 
 	done := p.opAt(i, trace.KindBarDone)
 	fields = []trace.Field{trace.FieldBar}
-	p.clock("%bt_c")
+	p.clockBehind("%bt_c")
 	p.emit("and.b32 %%bt_o, %%bt_o, %d;", maxBar)
 	if n, ok := result.(*ptx.Name); ok && n.Name != "_" {
 		fields = append(fields, trace.FieldResult)
@@ -184,7 +184,7 @@ func (p *probe) syncwarp(i interp.Instruction) {
 	who()
 	p.record(p.site(op, takes, 1+len(values)/2, trace.FieldMask), "", values...)
 	p.before(first)
-	p.clock("%bt_c")
+	p.clockBehind("%bt_c")
 	who()
 	p.record(p.site(done, takes, 1+len(values)/2, trace.FieldMask), "", values...)
 	p.behind(last)
@@ -209,7 +209,7 @@ func (p *probe) cluster(i interp.Instruction) {
 	p.record(p.site(op, 0, 1, fields...), "")
 	p.before(first)
 	if kind == trace.KindClusterWait {
-		p.clock("%bt_c")
+		p.clockBehind("%bt_c")
 		p.lanes(p.guard)
 		p.leader(p.guard)
 		p.record(p.site(p.opAt(i, trace.KindClusterDone), 0, 1), "")

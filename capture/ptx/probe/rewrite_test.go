@@ -173,6 +173,25 @@ ret;
 	}
 }
 
+// TestClockBehindWait: behind what waits clock64 is not read alone: it would
+// be read too early.
+func TestClockBehindWait(t *testing.T) {
+	for _, wait := range []string{"bar.sync 0;", "barrier.sync 1;", "bar.red.popc.u32 %r1, 1, %p;", "barrier.cluster.wait;", "bar.warp.sync -1;"} {
+		m, err := probe.Rewrite([]byte(head+".entry k() {\n.reg .b32 %r1; .reg .pred %p;\nbarrier.cluster.arrive;\n"+wait+"\nret;\n}\n"), probe.Options{File: "f.ptx"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, behind, _ := strings.Cut(string(m.PTX), wait)
+		early, _, _ := strings.Cut(behind, "%clock64")
+		if strings.Count(early, "\n") > 2 || !strings.Contains(early, "mov.u32 %bt_t, %clock;") {
+			t.Errorf("behind %s:\n%s", wait, behind[:min(len(behind), 300)])
+		}
+		if !strings.Contains(behind, "sub.u32 %bt_z, %bt_z, %bt_t;") {
+			t.Errorf("behind %s nothing needs clock: ptxas leaves it out", wait)
+		}
+	}
+}
+
 // TestConstants: where the module has no constant memory left the control block
 // is in global memory.
 func TestConstants(t *testing.T) {
