@@ -62,8 +62,9 @@
 // to the lane that took ticket t; of tickets beyond the number of chunks the
 // fifo says which, at t mod chunks, once it is free: that number plus 1, and
 // above its 20 bits the lap, t / chunks mod 4096. An entry with another lap is
-// for another lane. The lane sets the entry to 0 again. While it waits for one it looks at the flags
-// in the header of the ring, too: with flag 1 there it gives up, and drops.
+// for another lane. The lane sets the entry to 0 again. While it waits for one
+// it looks at the flags in the header of the ring, too: with flag 1 there it
+// gives up, and drops.
 //
 // # Marks
 //
@@ -93,6 +94,12 @@
 //	4 group.wait         a: name, b: token
 //	5 group.done         a: name, b: token
 //	6 mark               a: text
+//	7 mbar.init          a: generic address of a barrier that is no mbarrier, b: threads that arrive in each phase
+//	8 mbar.arrive        a: the same, b: number of the phase
+//	9 mbar.wait          a: the same, b: number of the phase
+//	10 mbar.done         a: the same, b: number of the phase
+//
+// Marks 7 to 10 of a barrier that is not in shared memory are left out.
 //
 // A name or text is the generic address of a string literal: the compiler has
 // to know it, as it does where the functions of the header are inlined. An

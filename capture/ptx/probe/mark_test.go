@@ -1,9 +1,11 @@
 package probe_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"btrace/capture/emu"
 	"btrace/capture/ptx/probe"
 	"btrace/trace"
 )
@@ -55,5 +57,39 @@ func TestMarks(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestMarksOfCUDA: the marks of btrace.cuh are found in what nvcc makes of
+// them, all of them, with their operands.
+func TestMarksOfCUDA(t *testing.T) {
+	p := program{
+		file: "marks.ptx", entry: "k", src: read(t, "testdata/marks/marks.ptx"), args: []string{"buf:64"},
+		cfg: emu.Config{Grid: trace.Dim{1, 1, 1}, Cluster: trace.Dim{1, 1, 1}, Block: trace.Dim{64, 1, 1}},
+	}
+	m, err := probe.Rewrite(p.src, probe.Options{File: p.file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, _ := p.run(t, withRing(t, m.PTX, 16), p.cfg)
+	if res.Outcome != trace.OutcomeCompleted {
+		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
+	}
+	n := normal{source: strings.Split(string(p.src), "\n")}
+	events := lanesOf(eventsOf(m, readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)), func(e *trace.Event, l lane) string {
+		s, _, _ := strings.Cut(n.text(e, l, e.Kind.String(), ""), " |")
+		return strings.TrimSpace(s + " " + e.Group + e.Text)
+	})
+	want := []string{
+		"enter", "mbar.init addr=0x400 count=64", "bar.sync bar=0 count=0 aligned=true", "bar.done bar=0", "mark here",
+		"mbar.arrive addr=0x400 count=1 phase=0", "completion.begin addr=0x400", "completion.end addr=0x400",
+		"mbar.wait addr=0x400 phase=0", "mbar.done addr=0x400 phase=0",
+		"group.arrive count=32 phase=1 tiles", "group.wait phase=1 tiles", "group.done phase=1 tiles", "group.arrive phase=0 grid", "exit",
+	}
+	if got := events[lane{0, 0, 0}]; !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got, want := events[lane{0, 1, 31}], slices.Delete(slices.Clone(want), 1, 2); !slices.Equal(got, want) {
+		t.Errorf("the last thread: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -22,6 +22,10 @@ const (
 	markGroupWait
 	markGroupDone
 	markText
+	markInit
+	markArrive
+	markWait
+	markDone
 )
 
 // mark is a block that says what the kernel does.
@@ -86,7 +90,7 @@ func (fn *function) readMark(b *ptx.Block, at map[*ptx.Instruction]int) (m mark,
 			return m, false
 		}
 	}
-	return m, m.code >= markCompletionBegin && m.code <= markText && m.a != nil && m.b != nil && m.c != nil
+	return m, m.code >= markCompletionBegin && m.code <= markDone && m.a != nil && m.b != nil && m.c != nil
 }
 
 // mark records a mark.
@@ -108,12 +112,68 @@ func (p *probe) mark(m mark) {
 		p.lanes("")
 		p.leader("")
 		p.record(p.site(op, 0, 1, trace.FieldText), "")
+	case markInit, markArrive, markWait, markDone:
+		p.barrierMark(m)
 	default:
 		p.groupMark(m)
 	}
 	if p.tests {
 		p.emit("mov.b64 %%bt_f, 0;")
 	}
+}
+
+// barrierMark is of a barrier that is no mbarrier, and told as if it were one.
+// In memory that is not shared it would be the same barrier in every CTA, which
+// events of mbarriers cannot say: there it is left out.
+func (p *probe) barrierMark(m mark) {
+	var op trace.Op
+	p.guard = "%bt_g"
+	p.emit("isspacep.%s %s, %s;", p.isShared(), p.guard, p.text(m.a))
+	fields, takes := []trace.Field{trace.FieldAddr}, TakesAddr
+	p.emit("cvta.to.shared.u64 %%bt_u, %s;", p.text(m.a))
+	p.emit("cvt.u32.u64 %%bt_a, %%bt_u;")
+	p.lanes(p.guard)
+	if !p.uniform(m.a) {
+		p.split(p.guard, "b32", "%bt_a")
+	}
+	var values []value
+	switch m.code {
+	case markInit:
+		op = p.opAt(m.at, trace.KindMbarInit)
+		fields, takes = append(fields, trace.FieldCount), takes|TakesCount
+		p.load("%bt_n", m.b)
+		if !p.uniform(m.b) {
+			p.split(p.guard, "b32", "%bt_n")
+		}
+		values = []value{p.zero(), p.shifted("%bt_n")}
+	case markArrive:
+		op = p.opAt(m.at, trace.KindMbarArrive)
+		op.Count = 1
+		fields = append(fields, trace.FieldCount)
+	case markWait:
+		op = p.opAt(m.at, trace.KindMbarWait)
+	case markDone:
+		op = p.opAt(m.at, trace.KindMbarDone)
+	}
+	if m.code != markInit {
+		fields, takes = append(fields, trace.FieldPhase), takes|TakesPhase
+		p.emit("mov.b64 %%bt_k, %s;", p.text(m.b))
+		if !p.uniform(m.b) {
+			p.split(p.guard, "b64", "%bt_k")
+		}
+		values = []value{func(r string) { p.emit("mov.b64 %s, %%bt_k;", r) }, p.zero()}
+	}
+	p.leader(p.guard)
+	p.record(p.site(op, takes, 2, fields...), "%bt_a", values...)
+}
+
+// isShared is the shared memory that is asked for: that of the cluster where
+// there are clusters.
+func (r *rewriter) isShared() string {
+	if v := r.m.Version; archNumber(r.out.Arch) >= 90 && (v[0] > 7 || v[0] == 7 && v[1] >= 8) {
+		return "shared::cluster"
+	}
+	return "shared"
 }
 
 func (p *probe) groupMark(m mark) {

@@ -109,6 +109,9 @@ func (s *Site) Append(events []trace.Event, r *Record, at *Place) []trace.Event 
 	}
 	if takes(TakesCount) {
 		e.Count = x
+		if x == 0 && e.Kind == trace.KindGroupArrive { // not known
+			e.Has &^= trace.Fields(0).With(trace.FieldCount)
+		}
 	}
 	if takes(TakesBytes) {
 		e.Bytes = int64(int32(x))
