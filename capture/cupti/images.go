@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -177,6 +178,10 @@ func (v *verdict) assembled(in *instrumenter, ptx []byte, name string) {
 // patched answers machine code that the Sanitizer patches: with the table that
 // its patches need, and not with other code.
 func (v *verdict) patched(in *instrumenter, code []byte) {
+	if kernels := registersOf(code); in.kernels != nil && len(kernels) > 0 && !slices.ContainsFunc(sortedNames(kernels), in.kernels) {
+		v.original("none of its kernels is to be recorded") // to disassemble it takes long
+		return
+	}
 	var p *sanitizer.Module
 	m, _, err := in.sites.add(func(base uint32, _ uint64) (*probe.Module, error) {
 		var err error

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"btrace/capture/cupti/fatbin"
 	"btrace/capture/ptx/probe"
 )
 
@@ -108,6 +109,33 @@ func TestImagesLeftAlone(t *testing.T) {
 	in := newInstrumenter(context.Background(), newSiteTable(7), &Options{})
 	if v, _ := in.image(handoffPTX, &Image{Door: DoorLinkAddData}, RoleCUPTI, device{9, 0, 64 << 10}); v.answer.Action != ActionOriginal || !strings.Contains(v.answer.Reason, "linked") {
 		t.Errorf("answer %+v", v.answer)
+	}
+}
+
+// The Sanitizer's way gets a table for the cubin that it asks about, unless no
+// kernel of it is to be recorded.
+func TestPatched(t *testing.T) {
+	entries, err := os.ReadFile("fatbin/testdata/default.fatbin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := fatbin.Read(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := parts[0].Payload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, chosen := range []bool{true, false} {
+		in := newInstrumenter(context.Background(), newSiteTable(7), &Options{Kernels: func(name string) bool { return chosen && name == "handoff" }})
+		v, _ := in.image(code, &Image{Door: DoorModuleLoad}, RoleSanitizer, device{9, 0, 64 << 10})
+		if (v.answer.Action == ActionReplace) != chosen || (len(v.image) > 0) != chosen {
+			t.Errorf("answer %+v with a table of %d bytes, if its kernel is chosen: %v", v.answer, len(v.image), chosen)
+		}
+		if chosen && in.sites.module(v.answer.Module).entries["handoff"] == nil {
+			t.Error("its kernel is not known")
+		}
 	}
 }
 
