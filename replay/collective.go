@@ -47,7 +47,7 @@ func (s *scope) collective(w *warp, r *row) *collective {
 	switch {
 	case b.Kind == trace.BarrierCluster:
 		s.fill(c, barrier.Cluster)
-	case b.Name == "block", b.Name == "cluster", b.Name == "grid":
+	case r.op.Count == 0 && (b.Name == "block" || b.Name == "cluster" || b.Name == "grid"):
 		s.fill(c, barrier.Group)
 	default:
 		c.m = barrier.NewCollective(barrier.Group, uint64(r.op.Count))

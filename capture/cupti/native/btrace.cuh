@@ -84,8 +84,9 @@ __device__ __forceinline__ void completion_end(const void *barrier) {
 }
 
 // group_arrive says that this thread arrives on the barrier of a group, for the
-// given phase (0, 1, 2, …). threads is how many threads of this CTA the group has;
-// 0 if that is not known, or if it reaches beyond the CTA.
+// given phase (0, 1, 2, …). threads is how many threads arrive in a phase: of this
+// CTA, or, if the group is called "cluster" or "grid", of that. 0 means all of them,
+// or, with another name, that it is not known.
 __device__ __forceinline__ void group_arrive(const char *group, unsigned long long phase, unsigned threads = 0) {
   detail::tell<3>(detail::address(group), phase, threads);
 }

@@ -269,7 +269,7 @@ __global__ void grid_barrier(int rounds, int *out) {
   for (int i = 0; i < rounds; i++) {
     __syncthreads();
     if (threadIdx.x == 0) {
-      btrace::group_arrive("grid", i);
+      btrace::group_arrive("grid", i, gridDim.x);
       __threadfence();
       atomicAdd(&grid_arrivals, 1);
       btrace::group_wait("grid", i);
