@@ -2,8 +2,10 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"btrace/trace"
@@ -85,5 +87,66 @@ func TestTimelineEvents(t *testing.T) {
 		return n < 5
 	}); err != nil || n != 5 {
 		t.Errorf("%d events, %v", n, err)
+	}
+}
+
+// A sketch has the rows, times and events of the launch, shows waits where they
+// are, and answers nothing that it cannot know.
+func TestSketch(t *testing.T) {
+	src := pipeline(t, 3, 20, false)
+	ctx := context.Background()
+	sketch, err := Sketch(ctx, src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl, err := Open(ctx, src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(sketch.Rows(), tl.Rows()) {
+		t.Errorf("the sketch has the rows %v, want %v", sketch.Rows(), tl.Rows())
+	}
+	from, to := sketch.Span()
+	if f, l := tl.Span(); f != from || l != to {
+		t.Errorf("the sketch goes from %d to %d, want %d to %d", from, to, f, l)
+	}
+	a, b := make([]Cell, 60), make([]Cell, 60)
+	for _, row := range tl.Rows() {
+		if err := errors.Join(sketch.Cells(ctx, row, from, to, a), tl.Cells(ctx, row, from, to, b)); err != nil {
+			t.Fatal(err)
+		}
+		waits := 0
+		for i := range a {
+			if a[i].Events && (a[i].Activity == Absent || b[i].Activity == Absent) {
+				t.Errorf("%v: cell %d has events and nobody: %v, %v", row, i, a[i], b[i])
+			}
+			if a[i].Activity == Waiting {
+				waits++
+				if b[i].Activity != Waiting && b[i].Activity != Released {
+					t.Errorf("%v: cell %d waits in the sketch, and in the replay is %v", row, i, b[i].Activity)
+				}
+			}
+		}
+		if waits < 5 {
+			t.Errorf("%v waits in %d cells of the sketch", row, waits)
+		}
+	}
+	_, err = sketch.State(ctx, 0, to)
+	_, err2 := sketch.Blocked(ctx, 0, to)
+	_, err3 := sketch.Phases(ctx, Lane{}, from, to, 10)
+	if !errors.Is(err, ErrSketch) || !errors.Is(err2, ErrSketch) || !errors.Is(err3, ErrSketch) || len(sketch.Lanes())+len(sketch.Findings()) > 0 {
+		t.Errorf("a sketch answers what only a replay knows: %v, %v, %v", err, err2, err3)
+	}
+	if _, ok, err := sketch.Event(ctx, Row{0, 1}, to, 0); !ok || err != nil {
+		t.Errorf("no event: %v", err)
+	}
+	// What brings its sections needs no sketch.
+	r, err := trace.Open(filepath.Join("..", "sample-traces", "tma_pipeline.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if x, err := Sketch(ctx, r, 0); x != nil || err != nil {
+		t.Errorf("a prepared trace is sketched: %v, %v", x, err)
 	}
 }

@@ -130,14 +130,20 @@ func (v *view) Cells(ctx context.Context, row Row, from, to int64, cells []Cell)
 			return err
 		}
 	}
-	t := pic.rows[row]
+	pic.fill(row, from, to, cells, pic == v.pic)
+	return nil
+}
+
+// fill fills cells from the picture; open says that it goes on beyond to.
+func (p *picture) fill(row Row, from, to int64, cells []Cell, open bool) {
+	pic, t := p, p.rows[row]
 	if t == nil {
-		return nil
+		return
 	}
 	for i := range cells {
 		a, b := split(from, to, i, len(cells)), split(from, to, i+1, len(cells))
 		var x uint8
-		if b > pic.origin && (pic == v.pic || a < to) {
+		if b > pic.origin && (open || a < to) {
 			lo := max(a-pic.origin, 0) >> t.shift
 			hi := max(max(b, a+1)-1-pic.origin, 0) >> t.shift
 			for k := lo; k <= hi && k < int64(len(t.cells)); k++ {
@@ -146,7 +152,6 @@ func (v *view) Cells(ctx context.Context, row Row, from, to int64, cells []Cell)
 		}
 		cells[i] = Cell{Activity: Activity(min(x&cellActivity, uint8(Hung))), Severity: x & cellSeverity >> 4, Mixed: x&cellMixed != 0, Events: x&cellEvents != 0}
 	}
-	return nil
 }
 
 // split is where part i of n of a span begins.

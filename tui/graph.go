@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -62,6 +63,9 @@ func (m *model) graphPage(p *page) {
 		return
 	case b == nil:
 		p.add(span{styleDim, "loading"})
+		return
+	case errors.Is(b.err, replay.ErrSketch):
+		p.add(span{styleDim, b.err.Error()})
 		return
 	case b.err != nil:
 		p.wrap(styleError, "", "who waits for whom cannot be worked out: "+b.err.Error())

@@ -62,16 +62,16 @@ func (w *worker) done() {
 // next starts the next job, or cancels the one that runs if nobody wants its
 // answer any more.
 func (m *model) next() tea.Cmd {
+	cmds := []tea.Cmd{m.openLaunch()}
 	if m.work.busy {
 		if m.outdated(m.work.job) {
 			m.work.cancel()
 		}
-		return nil
+		return tea.Batch(cmds...)
 	}
 	if m.ctx.Err() != nil {
 		return nil
 	}
-	var cmds []tea.Cmd
 	if j, ok := m.pick(); ok {
 		ctx, cancel := context.WithCancel(m.ctx)
 		m.work = worker{true, j, cancel}
@@ -104,10 +104,7 @@ func (m *model) outdated(j job) bool {
 // pick is the most urgent job that there is to do.
 func (m *model) pick() (job, bool) {
 	if m.tl == nil {
-		if m.openErr != nil || m.launch >= len(m.cfg.Launches) || m.cfg.Open == nil {
-			return job{}, false
-		}
-		return m.openJob(), true
+		return m.sketchJob()
 	}
 	if len(m.seeks) > 0 {
 		j := m.seeks[0](m)
@@ -133,7 +130,7 @@ func (m *model) pick() (job, bool) {
 // findingsJob asks the timeline for the findings, where no report is to come.
 // It may replay the launch for them: everything else goes first.
 func (m *model) findingsJob() (job, bool) {
-	if m.ownKnown || m.report != nil || m.cfg.LoadReport != nil {
+	if m.ownKnown || !m.settled || m.report != nil || m.cfg.LoadReport != nil {
 		return job{}, false
 	}
 	tl := m.tl
@@ -149,25 +146,84 @@ func (m *model) findingsJob() (job, bool) {
 	}}, true
 }
 
-// openJob opens the launch on the screen.
-func (m *model) openJob() job {
-	id, open := m.cfg.Launches[m.launch].ID, m.cfg.Open
-	return job{kind: jobOpen, epoch: m.epoch, run: func(ctx context.Context) func(*model) {
+// openLaunch opens the launch on the screen, beside the worker: that draws a
+// sketch of it meanwhile.
+func (m *model) openLaunch() tea.Cmd {
+	if m.opening || m.settled || m.openErr != nil || m.launch >= len(m.cfg.Launches) || m.cfg.Open == nil || m.ctx.Err() != nil {
+		return nil
+	}
+	m.opening = true
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.giveUpOpening = cancel
+	id, open, epoch := m.cfg.Launches[m.launch].ID, m.cfg.Open, m.epoch
+	return func() tea.Msg {
+		defer cancel()
 		tl, err := open(ctx, id)
 		if err == nil && tl == nil {
 			err = errors.New("nothing to show")
 		}
-		if err != nil {
-			return func(m *model) { m.openErr = fmt.Errorf("open launch %d: %w", id, err) }
+		var tree *rows
+		var lanes *lanes
+		if err == nil {
+			tree, lanes = newRows(tl.Rows()), newLanes(tl.Launch(), tl.Lanes())
+		}
+		return loaded{func(m *model) {
+			switch {
+			case m.epoch != epoch:
+			case err != nil:
+				m.openErr = fmt.Errorf("open launch %d: %w", id, err)
+			default:
+				m.settle(tl, tree, lanes)
+			}
+		}}
+	}
+}
+
+// settle takes in the timeline of the launch. Where a sketch stood in for it,
+// the user stays where he is.
+func (m *model) settle(tl replay.Timeline, tree *rows, lanes *lanes) {
+	sketched := m.tl != nil
+	m.epoch++ // what was asked of the sketch is of no use any more
+	m.opening, m.settled = false, true
+	m.tl, m.lanes, m.clusters = tl, lanes, lanes.clusters
+	first, last := tl.Span()
+	m.bounds = bounds{first, max(first, last)}
+	m.cells = newStore[rowID, replay.Cell](cellLimit)
+	m.phases = newStore[laneID, replay.Phase](phaseLimit)
+	m.moments, m.blocked, m.seeks = newMoments(), nil, nil
+	if !sketched || !m.moved {
+		m.tree = tree
+		m.opened()
+		return
+	}
+	m.lanes.add(m.findings(), m.current().ID)
+	m.setRow(m.focus.row)
+}
+
+// sketchJob draws what is known of the launch before it is open.
+func (m *model) sketchJob() (job, bool) {
+	if m.cfg.Sketch == nil || m.sketched || m.openErr != nil || m.launch >= len(m.cfg.Launches) {
+		return job{}, false
+	}
+	m.sketched = true
+	id, sketch := m.cfg.Launches[m.launch].ID, m.cfg.Sketch
+	return job{kind: jobOpen, epoch: m.epoch, run: func(ctx context.Context) func(*model) {
+		tl, err := sketch(ctx, id)
+		if err != nil || tl == nil {
+			return func(*model) {} // Open will say what is wrong
 		}
 		tree, lanes := newRows(tl.Rows()), newLanes(tl.Launch(), tl.Lanes())
 		first, last := tl.Span()
 		return func(m *model) {
 			m.tl, m.tree, m.lanes, m.clusters = tl, tree, lanes, lanes.clusters
 			m.bounds = bounds{first, max(first, last)}
-			m.opened()
+			m.win = m.bounds.fit(m.track())
+			m.focus = focus{time: m.bounds.first}
+			if len(m.tree.flat) > 0 {
+				m.setRow(m.tree.flat[0])
+			}
 		}
-	}}
+	}}, true
 }
 
 // momentKey names what the panes show: the state of a cluster at a time, and

@@ -39,17 +39,20 @@ type model struct {
 	layout     layout
 
 	// The launch.
-	launch    int // index in cfg.Launches
-	epoch     int // counts launches opened: answers about an earlier one are dropped
-	tl        replay.Timeline
-	tree      *rows
-	lanes     *lanes
-	clusters  clusters
-	bounds    bounds
-	openErr   error
-	facts     *facts // nil until something asks for them
-	filter    *filter
-	orderedBy rowOrder
+	launch   int // index in cfg.Launches
+	epoch    int // counts launches opened: answers about an earlier one are dropped
+	tl       replay.Timeline
+	tree     *rows
+	lanes    *lanes
+	clusters clusters
+	bounds   bounds
+	openErr  error
+	// A launch is opened beside the worker, which draws a sketch meanwhile.
+	opening, settled, sketched bool
+	giveUpOpening              context.CancelFunc
+	facts                      *facts // nil until something asks for them
+	filter                     *filter
+	orderedBy                  rowOrder
 
 	// Where the user is.
 	focus   focus
@@ -154,6 +157,10 @@ func (m *model) title() string { return "btrace " + clean(m.cfg.Title, 80) }
 func (m *model) clearLaunch() {
 	m.epoch++
 	m.tl, m.openErr = nil, nil
+	if m.giveUpOpening != nil {
+		m.giveUpOpening()
+	}
+	m.opening, m.settled, m.sketched = false, false, false
 	m.own, m.ownKnown = nil, false
 	m.tree, m.lanes = newRows(nil), newLanes(trace.Launch{}, nil)
 	m.cells = newStore[rowID, replay.Cell](cellLimit)

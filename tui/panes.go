@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -115,6 +116,9 @@ func (m *model) moment(p *page) (x *moment, fresh bool) {
 		return nil, true
 	case x == nil:
 		p.add(span{styleDim, "loading"})
+	case fresh && errors.Is(x.err, replay.ErrSketch):
+		p.add(span{styleDim, x.err.Error()})
+		return nil, true
 	case fresh && x.err != nil:
 		p.wrap(styleError, "", "the state here cannot be worked out: "+x.err.Error())
 		return nil, true

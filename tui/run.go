@@ -24,6 +24,9 @@ type Config struct {
 	// Open opens the timeline of a launch. It is called outside the frame,
 	// and again when the user comes back to a launch.
 	Open func(ctx context.Context, launch uint32) (replay.Timeline, error)
+	// Sketch opens what can be shown of a launch while Open is at work; nil,
+	// or a nil Timeline, means that Open is quick.
+	Sketch func(ctx context.Context, launch uint32) (replay.Timeline, error)
 	// Report has the verdict and the findings of all launches. Nil means that
 	// they are not known; LoadReport, if it is set, is then asked for them
 	// after the first frame.

@@ -326,3 +326,50 @@ func TestVerdicts(t *testing.T) {
 		open(t, cfg, 80, 24).shows(want)
 	}
 }
+
+// sketchOf is a timeline that knows only what happened, as replay's sketches.
+type sketchOf struct{ *fake }
+
+func (sketchOf) Lanes() []replay.Lane { return nil }
+
+func (sketchOf) State(context.Context, uint32, int64) (*replay.State, error) {
+	return nil, replay.ErrSketch
+}
+
+// A launch that takes long to open is shown as its events alone show it; the
+// rest fills in when it is there, and the user stays where he went meanwhile.
+func TestSketchComesFirst(t *testing.T) {
+	f, drawn := pipeline(1, true), pipeline(1, true)
+	drawn.findings = nil
+	cfg := timelines(f)
+	cfg.Report = reportOf(replay.Deadlock, f)
+	let := make(chan struct{})
+	open := cfg.Open
+	cfg.Open = func(ctx context.Context, id uint32) (replay.Timeline, error) {
+		select {
+		case <-let:
+			return open(ctx, id)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	cfg.Sketch = func(context.Context, uint32) (replay.Timeline, error) { return sketchOf{drawn}, nil }
+	x := start(t, cfg, 120, 40)
+	x.waitFor("warp 4", "still being replayed", "░░")
+	x.press("jjj\x1b[F") // row below, three times; end
+	x.waitFor("16.64 µs  cta0/w2")
+	close(let)
+	x.waitFor("16.64 µs  cta0/w2", "├#0 4/5", "█ w2 hung")
+	x.press("q")
+	if err := x.end(); err != nil {
+		t.Error(err)
+	}
+	// Nobody has moved: it opens on the root.
+	cfg.Open = open
+	y := start(t, cfg, 120, 40)
+	y.waitFor("▶✗ root deadlock-count", "16.384 µs  cta0/w0", "4/5, 1 pending")
+	y.press("q")
+	if err := y.end(); err != nil {
+		t.Error(err)
+	}
+}

@@ -112,6 +112,9 @@ func viewer(r *trace.Reader, name string, f viewFlags, made *prepared) tui.Confi
 			}
 			return tl, err
 		},
+		Sketch: func(ctx context.Context, launch uint32) (replay.Timeline, error) {
+			return replay.Sketch(ctx, r, launch)
+		},
 		LoadReport: func(ctx context.Context) (*replay.Report, error) {
 			f := checkTrace(ctx, name, r, replay.Options{})
 			return f.Report, f.Err
