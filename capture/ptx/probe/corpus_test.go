@@ -71,26 +71,43 @@ func TestLitmus(t *testing.T) {
 	}
 }
 
-// TestCorpus: kernels that compilers wrote.
+// TestCorpus: kernels that compilers wrote, those of a file one after the
+// other. The short form takes those of one compiler, with its usual options.
 func TestCorpus(t *testing.T) {
+	files := make(map[string][][]string)
 	for _, row := range rowsOf(t, filepath.Join(data, "corpus/table.txt")) {
-		p := program{
-			name: row[0], file: filepath.Base(row[1]), entry: row[2], src: read(t, filepath.Join(data, "corpus", row[1])),
-			cfg: emu.Config{
-				Grid: dim(t, row[3]), Block: dim(t, row[4]), Cluster: dim(t, row[5]), Shared: int(number(t, row[6])), Cooperative: row[7] == "1",
-			},
+		if testing.Short() && !strings.HasPrefix(row[1], "nvcc/") {
+			continue
 		}
-		for _, a := range row[11:] {
-			if a == "=>" {
-				break
-			}
-			p.args = append(p.args, strings.Replace(a, "@", "@"+filepath.Join(data, "corpus")+"/", 1))
-		}
-		t.Run(p.name, func(t *testing.T) {
+		files[row[1]] = append(files[row[1]], row)
+	}
+	for file, rows := range files {
+		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			p.check(t)
+			m := rewritten(t, filepath.Base(file), read(t, filepath.Join(data, "corpus", file)))
+			for _, row := range rows {
+				p := corpusProgram(t, row)
+				t.Run(row[0], func(t *testing.T) { p.checkIn(t, m) })
+			}
 		})
 	}
+}
+
+// corpusProgram is a row of the corpus's table.
+func corpusProgram(t *testing.T, row []string) program {
+	p := program{
+		file: filepath.Base(row[1]), entry: row[2],
+		cfg: emu.Config{
+			Grid: dim(t, row[3]), Block: dim(t, row[4]), Cluster: dim(t, row[5]), Shared: int(number(t, row[6])), Cooperative: row[7] == "1",
+		},
+	}
+	for _, a := range row[11:] {
+		if a == "=>" {
+			break
+		}
+		p.args = append(p.args, strings.Replace(a, "@", "@"+filepath.Join(data, "corpus")+"/", 1))
+	}
+	return p
 }
 
 // TestHardware: programs of pseudo-random instructions.

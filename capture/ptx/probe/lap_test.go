@@ -137,7 +137,7 @@ func TestLaps(t *testing.T) {
 		r := newRing(t, before)
 		for launch := range 4 {
 			src, m, direct, records := r.runIn(t, p, 0)
-			p.compare(t, src, direct, eventsOf(m, records), "")
+			normalOf(parsed(t, p.file, p.src), p.src, src).compare(t, direct, eventsOf(m, records), "")
 			if t.Failed() {
 				t.Fatalf("launch %d", launch)
 			}
@@ -188,7 +188,7 @@ func TestWaitsForChunk(t *testing.T) {
 	r := newRing(t, ticket-1)
 	p := waiting(ticket, r.withhold(t, ticket))
 	src, m, direct, records := r.runIn(t, p, 0)
-	p.compare(t, src, direct, eventsOf(m, records), "")
+	normalOf(parsed(t, p.file, p.src), p.src, src).compare(t, direct, eventsOf(m, records), "")
 	if r.tickets != ticket+1 {
 		t.Errorf("lanes took %d tickets", r.tickets)
 	}

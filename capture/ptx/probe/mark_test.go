@@ -45,7 +45,7 @@ func TestMarks(t *testing.T) {
 		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
 	}
 	var got []string
-	n := normal{source: strings.Split(string(p.src), "\n")}
+	var n normal
 	events := lanesOf(eventsOf(m, readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)), func(e *trace.Event, l lane) string {
 		s, _, _ := strings.Cut(n.text(e, l, e.Kind.String(), ""), " |")
 		return s + " " + e.Group + e.Text
@@ -75,7 +75,7 @@ func TestMarksOfCUDA(t *testing.T) {
 	if res.Outcome != trace.OutcomeCompleted {
 		t.Fatalf("%s: %s %v", res.Outcome, res.Fault, res.Stuck)
 	}
-	n := normal{source: strings.Split(string(p.src), "\n")}
+	var n normal
 	events := lanesOf(eventsOf(m, readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)), func(e *trace.Event, l lane) string {
 		s, _, _ := strings.Cut(n.text(e, l, e.Kind.String(), ""), " |")
 		return strings.TrimSpace(s + " " + e.Group + e.Text)

@@ -173,20 +173,32 @@ func (p *program) arguments(tb testing.TB) (args []interp.Arg) {
 	return args
 }
 
-// run runs a module of the program.
-func (p *program) run(tb testing.TB, src []byte, cfg emu.Config) (interp.Result, []trace.Event) {
+// parsed is a PTX file.
+func parsed(tb testing.TB, file string, src []byte) *ptx.Module {
 	tb.Helper()
-	m, err := ptx.Parse(p.file, src)
+	m, err := ptx.Parse(file, src)
+	if err == nil {
+		err = ptx.Resolve(m)
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := ptx.Resolve(m); err != nil {
-		tb.Fatal(err)
-	}
+	return m
+}
+
+// compile makes the program ready to run, any number of times.
+func (p *program) compile(tb testing.TB, m *ptx.Module) *interp.Kernel {
+	tb.Helper()
 	k, err := interp.Compile(m, m.Lookup(p.entry))
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return k
+}
+
+// launch runs a module of the program once.
+func (p *program) launch(tb testing.TB, k *interp.Kernel, cfg emu.Config) (interp.Result, []trace.Event) {
+	tb.Helper()
 	var events sink
 	res, err := k.Launch(context.Background(), cfg, p.arguments(tb), &events)
 	if err != nil {
@@ -195,58 +207,92 @@ func (p *program) run(tb testing.TB, src []byte, cfg emu.Config) (interp.Result,
 	return res, events
 }
 
-// check runs a program as it is and with probes: it ends alike and leaves the
-// same in memory, and the ring holds what the emulator recorded of that run.
+// run compiles and runs a module of the program.
+func (p *program) run(tb testing.TB, src []byte, cfg emu.Config) (interp.Result, []trace.Event) {
+	tb.Helper()
+	return p.launch(tb, p.compile(tb, parsed(tb, p.file, src)), cfg)
+}
+
+// module is a file as it is, and with probes and a ring.
+type module struct {
+	src, probed *ptx.Module
+	out         *probe.Module
+	normal      *normal
+	asks        bool // it asks which lanes are together: what it does then is its own affair
+}
+
+// rewritten is a module with probes in all kernels.
+func rewritten(tb testing.TB, file string, src []byte) *module {
+	tb.Helper()
+	src = oneEach(src)
+	out, err := probe.Rewrite(src, probe.Options{File: file, Base: 5})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m := &module{src: parsed(tb, file, src), out: out, asks: bytes.Contains(src, []byte("activemask"))}
+	if len(out.Sites) > 0 {
+		text := withRing(tb, out.PTX, 256)
+		m.probed, m.normal = parsed(tb, file, text), normalOf(m.src, src, text)
+	}
+	return m
+}
+
+// check is checkIn for a program that has its module for itself.
 func (p *program) check(t *testing.T) {
 	t.Helper()
-	p.src = oneEach(p.src)
-	m, err := probe.Rewrite(p.src, probe.Options{File: p.file, Base: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(m.Entries, func(e probe.Entry) bool { return e.Name == p.entry && e.Probed }) {
-		if bytes.Contains(p.src, []byte("bar")) {
-			t.Logf("no probes: %+v", m.Entries)
-		}
+	p.checkIn(t, rewritten(t, p.file, p.src))
+}
+
+// checkIn runs a program as it is and with probes: it ends alike and leaves the
+// same in memory, and the ring holds what the emulator recorded of that run.
+func (p *program) checkIn(t *testing.T, m *module) {
+	t.Helper()
+	if !slices.ContainsFunc(m.out.Entries, func(e probe.Entry) bool { return e.Name == p.entry && e.Probed }) {
 		return
 	}
-	const chunks = 256
-	src := withRing(t, m.PTX, chunks)
-	for seed := range uint64(max(p.seeds, 1)) {
+	k := p.compile(t, m.probed)
+	seeds := uint64(max(p.seeds, 1))
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		cfg := p.cfg
 		if seed > 0 {
 			cfg.Schedule, cfg.Seed = emu.Random, seed
 		}
-		plain, _ := p.run(t, p.src, cfg)
-		res, direct := p.run(t, src, cfg)
-		if seed == 0 && res.Outcome != plain.Outcome {
-			t.Fatalf("%s %s %v, without probes %s %v", res.Outcome, res.Fault, res.Stuck, plain.Outcome, plain.Stuck)
+		res, direct := p.launch(t, k, cfg)
+		if seed == 0 {
+			p.checkOutcome(t, m, res)
 		}
-		// What a program does that asks which lanes are together is its own
-		// affair.
-		asks := bytes.Contains(p.src, []byte("activemask"))
-		if !asks && res.Outcome == trace.OutcomeCompleted && plain.Outcome == trace.OutcomeCompleted && seed == 0 {
-			for i, b := range plain.Buffers {
-				if !bytes.Equal(b, res.Buffers[i]) {
-					t.Errorf("buffer %d differs", i)
-				}
-			}
-		}
-		ring := readRing(t, m, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)
-		p.compare(t, src, direct, eventsOf(m, ring), string(res.Outcome))
+		ring := readRing(t, m.out, res.Variables["ring_chunks"], p.cfg.Grid, p.cfg.Cluster, res.Outcome)
+		m.normal.compare(t, direct, eventsOf(m.out, ring), string(res.Outcome))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
 }
 
+// checkOutcome compares a run with probes with one without.
+func (p *program) checkOutcome(t *testing.T, m *module, res interp.Result) {
+	t.Helper()
+	plain, _ := p.launch(t, p.compile(t, m.src), p.cfg)
+	if res.Outcome != plain.Outcome {
+		t.Fatalf("%s %s %v, without probes %s %v", res.Outcome, res.Fault, res.Stuck, plain.Outcome, plain.Stuck)
+	}
+	if res.Outcome != trace.OutcomeCompleted || m.asks {
+		return
+	}
+	for i, b := range plain.Buffers {
+		if !bytes.Equal(b, res.Buffers[i]) {
+			t.Errorf("buffer %d differs", i)
+		}
+	}
+}
+
 // compare compares what the ring holds with what the emulator recorded of the
 // same run, lane by lane.
-func (p *program) compare(t *testing.T, rewritten []byte, direct, ring []trace.Event, outcome string) {
+func (n *normal) compare(t *testing.T, direct, ring []trace.Event, outcome string) {
 	t.Helper()
-	old, now := strings.Split(string(p.src), "\n"), strings.Split(string(rewritten), "\n")
-	waits := waitLines(t, p.file, p.src)
-	n := normal{file: p.file, rewritten: now, source: old, waits: waits}
 	want, got := lanesOf(direct, n.direct), lanesOf(ring, n.ring)
 	for lane := range got {
 		if _, ok := want[lane]; !ok {
@@ -297,15 +343,37 @@ func lanesOf(events []trace.Event, text func(*trace.Event, lane) string) map[lan
 
 // normal makes events comparable.
 type normal struct {
-	file              string
-	rewritten, source []string
+	rewritten, source listing
 	waits             map[string]bool // instructions that are waits, as text
+}
+
+// normalOf is for a file that was rewritten.
+func normalOf(m *ptx.Module, src, rewritten []byte) *normal {
+	n := &normal{rewritten: listingOf(rewritten), source: listingOf(src)}
+	n.waits = n.waitsOf(m)
+	return n
+}
+
+// listing is the lines of a file, with the instructions in them that are
+// recorded, once asked for.
+type listing struct{ lines, operations []string }
+
+func listingOf(src []byte) listing {
+	lines := strings.Split(string(src), "\n")
+	return listing{lines, make([]string, len(lines))}
+}
+
+func (l *listing) operation(line uint64) string {
+	if l.operations[line-1] == "" {
+		l.operations[line-1] = operation(l.lines[line-1])
+	}
+	return l.operations[line-1]
 }
 
 // direct is an event that the emulator recorded of the rewritten module.
 // Waits are loops of tests there, since probes are in between.
 func (n *normal) direct(e *trace.Event, l lane) string {
-	line := operation(n.rewritten[e.PC-1])
+	line := n.rewritten.operation(e.PC)
 	syncs := e.Kind == trace.KindSyncwarp || e.Kind == trace.KindSyncwarpDone
 	if syncs && (!strings.Contains(line, "bar.warp.sync") || strings.Contains(line, "%bt_")) {
 		return "" // of vote, shfl and the like: not recorded on a GPU; or of a probe
@@ -325,7 +393,7 @@ func (n *normal) ring(e *trace.Event, l lane) string {
 	if e.Kind == trace.KindMbarWait {
 		return ""
 	}
-	return n.text(e, l, e.Kind.String(), operation(n.source[e.PC-1]))
+	return n.text(e, l, e.Kind.String(), n.source.operation(e.PC))
 }
 
 func (n *normal) text(e *trace.Event, l lane, kind, line string) string {
@@ -397,23 +465,15 @@ func oneEach(src []byte) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// waitLines is the instructions of a module that are waits.
-func waitLines(tb testing.TB, file string, src []byte) map[string]bool {
-	tb.Helper()
-	m, err := ptx.Parse(file, src)
-	if err == nil {
-		err = ptx.Resolve(m)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	lines, waits := strings.Split(string(src), "\n"), make(map[string]bool)
+// waitsOf is the instructions of a module that are waits.
+func (n *normal) waitsOf(m *ptx.Module) map[string]bool {
+	waits := make(map[string]bool)
 	for _, d := range m.Decls {
 		if f, ok := d.(*ptx.Function); ok && f.Body != nil {
 			_, code := interp.Look(m, f)
 			for _, i := range code {
 				if i.Wait {
-					waits[operation(lines[i.Pos.Line-1])] = true
+					waits[n.source.operation(uint64(i.Pos.Line))] = true
 				}
 			}
 		}
