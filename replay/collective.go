@@ -47,7 +47,7 @@ func (s *scope) collective(w *warp, r *row) *collective {
 	switch {
 	case b.Kind == trace.BarrierCluster:
 		s.fill(c, barrier.Cluster)
-	case r.op.Count == 0 && (b.Name == "block" || b.Name == "cluster" || b.Name == "grid"):
+	case s.wholly(r.op, ctas):
 		s.fill(c, barrier.Group)
 	default:
 		c.m = barrier.NewCollective(barrier.Group, uint64(r.op.Count))
@@ -55,6 +55,20 @@ func (s *scope) collective(w *warp, r *row) *collective {
 	c.exitLowers = c.known && b.Name != "grid"
 	s.collectives = append(s.collectives, c)
 	return c
+}
+
+// wholly reports whether all threads of a block, cluster or grid are in a group:
+// it has that name, and does not say that some of them arrive for the others.
+func (s *scope) wholly(op *trace.Op, ctas []uint32) bool {
+	all := uint64(s.threads) * uint64(len(ctas))
+	switch op.Group {
+	case "grid":
+		all = s.launch.CTAs() * uint64(s.threads)
+	case "block", "cluster":
+	default:
+		return false
+	}
+	return op.Count == 0 || uint64(op.Count) >= all
 }
 
 // collectiveAt finds the collective barrier that a reference names; nil for
