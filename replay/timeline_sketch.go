@@ -49,7 +49,11 @@ func (s *sketched) draw(ctx context.Context) error {
 		cells *= 2
 	}
 	first := true
-	doing := map[*track]Activity{}
+	type pen struct {
+		*track
+		doing Activity
+	}
+	pens := map[Row]*pen{}
 	for b, err := range s.src.Blocks(ctx, trace.Query{Launch: &s.launch.ID}) {
 		if err != nil {
 			return err
@@ -64,20 +68,25 @@ func (s *sketched) draw(ctx context.Context) error {
 		}
 		s.last = max(s.last, b.Time[n-1])
 		for i := range n {
-			t := s.pic.row(Row{b.CTA[i], b.Warp[i]})
-			s.pic.upTo(t, b.Time[i], doing[t], false)
-			t.cells[s.pic.slice(t, b.Time[i])] |= cellEvents
-			doing[t] = afterEvent(b.Ops[b.Op[i]].Kind)
+			row := Row{b.CTA[i], b.Warp[i]}
+			p := pens[row]
+			if p == nil {
+				p = &pen{track: s.pic.row(row)}
+				pens[row] = p
+			}
+			s.pic.upTo(p.track, b.Time[i], p.doing, false)
+			p.cells[s.pic.slice(p.track, b.Time[i])] |= cellEvents
+			p.doing = afterEvent(b.Ops[b.Op[i]].Kind)
 		}
 	}
 	if first {
 		s.pic = newPicture(0, cells)
 	}
-	for t, act := range doing {
-		if act == Waiting && s.launch.Outcome == trace.OutcomeHung {
-			act = Hung
+	for _, p := range pens {
+		if p.doing == Waiting && s.launch.Outcome == trace.OutcomeHung {
+			p.doing = Hung
 		}
-		s.pic.paint(t, t.last, s.last, uint8(act))
+		s.pic.paint(p.track, p.last, s.last, uint8(p.doing))
 	}
 	s.pic.align()
 	return nil

@@ -206,5 +206,5 @@ func (m *model) swap(arrive func(*model)) {
 	m.otherSide = !m.otherSide
 	m.finding = -1
 	m.switchLaunch(min(m.launch, max(len(cfg.Launches)-1, 0)), arrive)
-	m.reload = true
+	m.reporting = false
 }

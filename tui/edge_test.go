@@ -275,8 +275,10 @@ func TestReportComesLater(t *testing.T) {
 
 	m := modelOf(t, cfg)
 	d := &driver{m: m}
+	m.reporting = true // it takes its time
 	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
 	s := &session{d, t}
+	m.reporting = false
 	later := m.loadReport()
 	s.shows("⋯ checking").press("right").at("281 ns")
 	d.run(later)

@@ -390,7 +390,7 @@ func worse(a, b replay.Cell) replay.Cell {
 
 // loadReport asks for the verdict where it was not known at the start.
 func (m *model) loadReport() tea.Cmd {
-	if m.report != nil || m.cfg.LoadReport == nil {
+	if m.report != nil || m.reportErr != nil || m.reporting || m.cfg.LoadReport == nil {
 		return nil
 	}
 	m.reporting = true

@@ -98,7 +98,6 @@ type model struct {
 	counted   counted
 	compared  *compared
 	otherSide bool // the other of two recordings is on the screen
-	reload    bool // its verdict is to be asked for
 	tallest   int  // see stateLines
 	story     story
 
@@ -173,7 +172,7 @@ func (m *model) clearLaunch() {
 }
 
 // init asks for what the first frame does not wait for.
-func (m *model) init() tea.Cmd { return tea.Batch(m.next(), m.loadReport(), m.loadDiff()) }
+func (m *model) init() tea.Cmd { return tea.Batch(m.next(), m.loadDiff()) }
 
 // update takes in one message.
 func (m *model) update(msg tea.Msg) tea.Cmd {
@@ -209,9 +208,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	default:
 		return nil
 	}
-	if m.reload {
-		m.reload = false
-		cmd = tea.Batch(cmd, m.loadReport())
+	if m.settled || m.openErr != nil || len(m.cfg.Launches) == 0 {
+		cmd = tea.Batch(cmd, m.loadReport()) // what is on the screen goes first
 	}
 	m.dirty = true
 	m.arrange()

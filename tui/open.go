@@ -202,7 +202,7 @@ func severity(s rules.Severity) uint8 {
 // checking reports whether findings may still come.
 func (m *model) checking() bool {
 	if m.cfg.LoadReport != nil {
-		return m.reporting
+		return m.report == nil && m.reportErr == nil
 	}
 	return m.report == nil && !m.ownKnown && m.openErr == nil && len(m.cfg.Launches) > 0
 }
