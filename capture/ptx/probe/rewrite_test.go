@@ -211,7 +211,7 @@ func TestConstants(t *testing.T) {
 // FuzzRewrite: whatever the input, there is an error or PTX that can be read,
 // and that has probes or is the input.
 func FuzzRewrite(f *testing.F) {
-	for _, pattern := range []string{"../testdata/syntax/*.ptx", data + "/litmus/0[0-4]*.ptx", data + "/corpus/clang/named.ptx", "testdata/golden/*.ptx"} {
+	for _, pattern := range []string{"../testdata/syntax/*.ptx", data + "/litmus/0[0-4]*.ptx", data + "/corpus/clang/named.ptx", "testdata/*/*.ptx"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
 			f.Add(read(f, file))
