@@ -229,6 +229,19 @@ var applications = map[string]func() int{
 		a.send(&Bye{})
 		return 0
 	},
+	"backlog": func() int {
+		a := ready()
+		var all []*fakeLaunch
+		for range 4 { // one behind the other, without the host in between
+			all = append(all, a.launch("handoff", 0, 64, 64))
+		}
+		for _, l := range all {
+			l.handoff(500)
+			l.done()
+		}
+		a.send(&Bye{})
+		return 0
+	},
 	"hang": func() int {
 		a := ready()
 		l := a.launch("handoff", 0, 1, 64)

@@ -254,7 +254,7 @@ func (r *recorder) failed(p *process, m *Failed) {
 		if p.broken == nil {
 			p.broken = make(map[uint32]string)
 		}
-		p.broken[m.Context] = name
+		p.broken[m.Context] = trapText(name)
 		return
 	}
 	for _, l := range r.launches {
@@ -263,6 +263,19 @@ func (r *recorder) failed(p *process, m *Failed) {
 			l.extra("launch failed", name)
 		}
 	}
+}
+
+// trapText is what a context's error says of a kernel, in the words of the
+// emulator's traps: "illegal instruction" for CUDA_ERROR_ILLEGAL_INSTRUCTION.
+func trapText(name string) string {
+	text, ok := strings.CutPrefix(name, "CUDA_ERROR_")
+	switch {
+	case !ok:
+		return name
+	case text == "LAUNCH_FAILED": // the driver's word for it says nothing
+		return "unspecified launch failure"
+	}
+	return strings.ToLower(strings.ReplaceAll(text, "_", " "))
 }
 
 // gridsOf is the runs of a grid.

@@ -250,7 +250,7 @@ func TestRecordKilled(t *testing.T) {
 func TestRecordTrap(t *testing.T) {
 	rec := record(t, "trap", nil)
 	rec.ok(t)
-	if l := rec.r.Launches()[0]; l.Outcome != "trap:CUDA_ERROR_MISALIGNED_ADDRESS" {
+	if l := rec.r.Launches()[0]; l.Outcome != "trap:misaligned address" {
 		t.Errorf("outcome %s", l.Outcome)
 	}
 	rec = record(t, "refused", nil)
@@ -300,6 +300,22 @@ func TestRecordJoins(t *testing.T) {
 		if n := rec.kinds(t, id); n[trace.KindBarSync] != int(4*(id+1)) {
 			t.Errorf("launch %d of the graph: %v", id, n)
 		}
+	}
+}
+
+// Launches whose ends are told before their records were looked at have them
+// all the same.
+func TestRecordBacklog(t *testing.T) {
+	rec := record(t, "backlog", func(o *Options, _ func()) { o.Buffer = 64 << 20 })
+	rec.ok(t)
+	rec.verdicts(t, "0 completed: clean", "1 completed: clean", "2 completed: clean", "3 completed: clean")
+	for id := range uint32(4) {
+		if n := rec.kinds(t, id)[trace.KindBarSync]; n != 64*2*500 {
+			t.Errorf("launch %d: %d syncs", id, n)
+		}
+	}
+	if rec.res.Late > 0 || rec.res.Lost > 0 {
+		t.Errorf("result %+v", rec.res)
 	}
 }
 
