@@ -53,10 +53,11 @@ func BenchmarkFrame(b *testing.B) {
 					d.m.zoomEvent()
 				}
 				d.run(d.m.next())
+				p := &painter{m: d.m, out: &terminal{out: io.Discard, on: true}}
 				b.ResetTimer()
 				frames(b, func(i int) {
 					d.m.focus.time = d.m.win.start(i%100, d.m.track())
-					paintTo(d, io.Discard)
+					p.paint()
 				})
 			})
 		}
