@@ -169,7 +169,7 @@ func (r *Reader) timeOf(ticket uint64) uint64 {
 func (r *Reader) end(b *Batch) {
 	var over []uint64
 	r.ending = slices.DeleteFunc(r.ending, func(e ending) bool {
-		if e.before > r.read && !r.last {
+		if e.before > r.read {
 			return false
 		}
 		b.Ended = append(b.Ended, e.grid)
