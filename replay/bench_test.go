@@ -243,7 +243,7 @@ func exchange(t testing.TB, ctas, cluster, rounds uint32) *trace.Reader {
 func fieldSet(fs ...trace.Field) trace.Fields { return trace.Fields(0).With(fs...) }
 
 // benchEvents is about how many warp events the traces of BenchmarkCheck have.
-var benchEvents = flag.Int("replay.events", 1_000_000, "warp events of a trace of BenchmarkCheck")
+var benchEvents = flag.Int("replay.events", 5_000_000, "warp events of a trace of BenchmarkCheck")
 
 // BenchmarkCheck validates recordings of kernels of the usual kinds on one
 // core, and says what the look at other schedules costs: the time with it over

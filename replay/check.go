@@ -147,6 +147,7 @@ type worker struct {
 	sketch        *sketch      // its part of the picture; nil for none
 	observe       *observation // nil for nobody
 	others        others       // what is known of other schedules
+	fed           row          // scratch: the row that is replayed
 	stay          bool         // scopes stay when they are over: their state is wanted
 	explained     bool
 	strange, late oddity // events that the launch cannot have; events after the end of their scope
@@ -352,7 +353,8 @@ func (w *worker) turn(b *trace.Block, ops []trace.Op, index uint32, rows []uint3
 			}
 			s = w.newScope(index)
 		}
-		r := row{
+		r := &w.fed
+		*r = row{
 			time: b.Time[i], op: op, num: b.First + uint64(i), cta: cta, warp: b.Warp[i], seq: b.Seq[i],
 			lanes: lanes,
 		}
@@ -373,7 +375,7 @@ func (w *worker) turn(b *trace.Block, ops []trace.Op, index uint32, rows []uint3
 		if w.sketch != nil {
 			w.sketch.before(s, r.time)
 		}
-		s.feed(&r)
+		s.feed(r)
 		if op.Kind == trace.KindExit && !w.stay && s.over() {
 			w.retire(index, s)
 			s = nil

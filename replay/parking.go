@@ -11,6 +11,7 @@ type parking struct {
 	lanes uint32
 	first [32]int32 // by lane: its first row, where lanes has it
 	taken int
+	tried *row // scratch
 }
 
 func (p *parking) len() int { return len(p.rows) - p.taken }
@@ -67,7 +68,7 @@ func (p *parking) take(i int) row {
 // pack drops the taken rows.
 func (p *parking) pack() {
 	old := p.rows
-	*p = parking{rows: p.rows[:0]}
+	*p = parking{rows: p.rows[:0], tried: p.tried}
 	for _, r := range old {
 		if r.op != nil {
 			p.put(r)
@@ -80,6 +81,9 @@ func (p *parking) pack() {
 // how many it took.
 func (s *scope) drainWarp(w *warp) (n int) {
 	p := &w.parked
+	if p.tried == nil {
+		p.tried = new(row)
+	}
 	for again := true; again; {
 		again = false
 		for todo := p.lanes; todo != 0; {
@@ -88,9 +92,10 @@ func (s *scope) drainWarp(w *warp) (n int) {
 				todo &= todo - 1 // other lanes of the row have an earlier one
 				continue
 			}
-			r := p.rows[i]
+			r := p.tried // a copy: what is parked stays as it is
+			*r = p.rows[i]
 			todo &^= r.lanes
-			if s.try(w, &r) {
+			if s.try(w, r) {
 				p.take(i)
 				n++
 				again = true
