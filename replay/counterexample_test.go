@@ -3,6 +3,8 @@ package replay
 import (
 	"bytes"
 	"context"
+	"os"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -48,6 +50,32 @@ func exploreAny(t *testing.T, rt rapid.TB, rec *recording) (found bool) {
 		}
 	}
 	return found
+}
+
+// TestUnknownBarrier: of a barrier of which only its completion function was
+// recorded nobody knows who waits for it. Nothing is proved, and no schedule
+// hangs at it.
+func TestUnknownBarrier(t *testing.T) {
+	b, err := os.ReadFile("testdata/rules/completion-told.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(b), "-- want\n")
+	src := ndjson(t, lines(t, text))
+	rep, err := Check(context.Background(), src, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := rep.Launches[0].Schedules; s.Proved || len(s.Why) != 1 || !strings.Contains(s.Why[0], "completion function") {
+		t.Errorf("proved: %t, %q", s.Proved, s.Why)
+	}
+	x, err := Explore(context.Background(), src, rep, 0, ExploreOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(x.Trials) != 1 || x.Trials[0].Bad != "" {
+		t.Errorf("%+v", x.Trials)
+	}
 }
 
 // confirm replays the schedule of a trial.

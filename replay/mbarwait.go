@@ -300,6 +300,7 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 	mb := s.mbar(w.cta.id, r.op.Addr)
 	m := &mb.m
 	if !m.Function { // a barrier of which nothing else was recorded
+		s.unknown = true
 		now := strand{}
 		if r.op.Kind == trace.KindCompletionBegin {
 			now = strand{wait: completing, mb: mb}

@@ -8,12 +8,13 @@ import (
 
 // others collects what the scopes of a launch say about other schedules.
 type others struct {
-	hazards                []Finding
-	polled, relaxed, large bool
+	hazards                         []Finding
+	polled, relaxed, large, unknown bool
 }
 
 func (o *others) add(s *scope) {
 	o.hazards = append(o.hazards, s.hazards.values()...)
+	o.unknown = o.unknown || s.unknown
 	if f := s.order; f != nil {
 		o.merge(&others{polled: f.Polled, relaxed: f.Relaxed, large: f.over})
 	}
@@ -22,6 +23,7 @@ func (o *others) add(s *scope) {
 func (o *others) merge(p *others) {
 	o.hazards = append(o.hazards, p.hazards...)
 	o.polled, o.relaxed, o.large = o.polled || p.polled, o.relaxed || p.relaxed, o.large || p.large
+	o.unknown = o.unknown || p.unknown
 }
 
 // follows reports whether the run looks for what other schedules could do. A
@@ -52,6 +54,9 @@ func (r *run) schedules(lr *LaunchReport, o *others) (s Schedules) {
 	}
 	if o.polled {
 		why("a test of an mbarrier failed: what the program did then may depend on the schedule")
+	}
+	if o.unknown {
+		why("lanes are at a barrier of which only its completion function was recorded")
 	}
 	if o.relaxed {
 		why("a relaxed operation is all that orders a use of an mbarrier after its initialisation: fences are not recorded")

@@ -79,6 +79,7 @@ type scope struct {
 	watch    watcher   // told of every change; nil for nobody
 	order    *follower // told of every operation; nil for nobody
 	hazards  findings  // what another schedule could do
+	unknown  bool      // lanes are at a barrier of which only its function was recorded
 }
 
 // watcher is told what happens, for a picture of the launch or an observer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"btrace/trace"
@@ -44,7 +45,32 @@ func Extract(ctx context.Context, src Source, l *trace.Launch, ctas []uint32, li
 			}
 		}
 	}
+	x.p.forgetFunctions()
 	return x.p, nil
+}
+
+// forgetFunctions leaves out the completion functions of barriers of which the
+// recording has nothing else: nobody is known to wait for them.
+func (p *Program) forgetFunctions() {
+	if len(p.Functions) == 0 {
+		return
+	}
+	function := func(op *Op) bool {
+		return op.Kind == trace.KindCompletionBegin || op.Kind == trace.KindCompletionEnd
+	}
+	mbarriers := make(map[uint64]bool)
+	for i := range p.Strands {
+		for j := range p.Strands[i].Ops {
+			if op := &p.Strands[i].Ops[j]; !function(op) && op.Kind.Spec().Family == trace.FamilyMbar {
+				mbarriers[op.Addr] = true
+			}
+		}
+	}
+	maps.DeleteFunc(p.Functions, func(addr uint64, _ bool) bool { return !mbarriers[addr] })
+	for i := range p.Strands {
+		st := &p.Strands[i]
+		st.Ops = slices.DeleteFunc(st.Ops, func(op Op) bool { return function(&op) && !mbarriers[op.Addr] })
+	}
 }
 
 // extraction is a program that grows.
