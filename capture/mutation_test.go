@@ -184,6 +184,29 @@ func (m *mutant) names(f *replay.Finding) bool {
 	})
 }
 
+// place is an operation of a strand.
+type place struct{ strand, op int }
+
+// placesOf is all operations of a program: now of one strand, now of another,
+// so that one with few is not lost among many.
+func placesOf(p *explore.Program, rng *rand.Rand) (list []place) {
+	left := make([][]int, len(p.Strands))
+	for i := range p.Strands {
+		left[i] = rng.Perm(len(p.Strands[i].Ops))
+	}
+	for found := true; found; {
+		found = false
+		for _, i := range rng.Perm(len(left)) {
+			if len(left[i]) > 0 {
+				found = true
+				list = append(list, place{i, left[i][0]})
+				left[i] = left[i][1:]
+			}
+		}
+	}
+	return list
+}
+
 // TestMutants plants faults in what the clean kernels of the gallery do. Of
 // those that some schedule shows, a replay of one run, which may well go well,
 // finds nearly all, and says where.
@@ -213,19 +236,15 @@ func TestMutants(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, kind := range kinds {
+			places := placesOf(p, rng)
 			for range 6 {
-				strand := rng.IntN(len(p.Strands))
-				if len(p.Strands[strand].Ops) == 0 {
-					continue
-				}
 				var m *mutant
-				for range 20 {
-					if m = plant(p, kind, strand, rng.IntN(len(p.Strands[strand].Ops))); m != nil {
-						break
-					}
+				for m == nil && len(places) > 0 {
+					m = plant(p, kind, places[0].strand, places[0].op)
+					places = places[1:]
 				}
 				if m == nil {
-					continue
+					break
 				}
 				if found := (explore.Search{Tries: 40, Steps: 200_000, Seed: 3}).Run(m.program); found.Bad == "" {
 					continue // as far as a search can tell it is none
