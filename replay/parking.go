@@ -77,7 +77,7 @@ func (p *parking) pack() {
 	clear(old[len(p.rows):])
 }
 
-// drain performs the warp's rows for as long as one is possible, and returns
+// drainWarp performs the warp's rows for as long as one is possible, and returns
 // how many it took.
 func (s *scope) drainWarp(w *warp) (n int) {
 	p := &w.parked
