@@ -6,6 +6,7 @@ import (
 	"html"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // export writes what is on the screen to a file, in the form that its name
@@ -112,7 +113,7 @@ func (g *grid) svg(t *theme, title string) []byte {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">`+"\n", w, h, w, h)
 	fmt.Fprintf(&b, "<title>%s</title>\n", html.EscapeString(title))
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="6" fill="%s"/>`+"\n", w, h, bg.hex())
-	fmt.Fprintf(&b, `<g font-family="ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace" font-size="13" fill="%s" xml:space="preserve" style="white-space:pre">`+"\n", fg.hex())
+	fmt.Fprintf(&b, `<g font-family="ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace" font-size="13" fill="%s">`+"\n", fg.hex())
 	for y := range g.h {
 		for _, r := range g.runs(y, t) {
 			x, top, wide := svgCellW+r.x*svgCellW, svgCellW/2+y*svgCellH, len(r.text)*svgCellW
@@ -120,17 +121,24 @@ func (g *grid) svg(t *theme, title string) []byte {
 			if r.look.reverse {
 				fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, x, top, wide, svgCellH, under.hex())
 			}
-			if strings.TrimSpace(string(r.text)) == "" {
+			// Spaces collapse in an SVG, whatever it asks for: what is left would
+			// be stretched.
+			text := strings.TrimRight(string(r.text), " ")
+			cells := utf8.RuneCountInString(text)
+			text = strings.TrimLeft(text, " ")
+			if text == "" {
 				continue
 			}
-			fmt.Fprintf(&b, `<text x="%d" y="%d" textLength="%d" lengthAdjust="spacingAndGlyphs"`, x, top+svgBase, wide)
+			n := utf8.RuneCountInString(text)
+			x += (cells - n) * svgCellW
+			fmt.Fprintf(&b, `<text x="%d" y="%d" textLength="%d" lengthAdjust="spacingAndGlyphs"`, x, top+svgBase, n*svgCellW)
 			if ink != fg {
 				fmt.Fprintf(&b, ` fill="%s"`, ink.hex())
 			}
 			if r.look.bold {
 				b.WriteString(` font-weight="bold"`)
 			}
-			fmt.Fprintf(&b, ">%s</text>", html.EscapeString(string(r.text)))
+			fmt.Fprintf(&b, ">%s</text>", strings.ReplaceAll(html.EscapeString(text), " ", "\u00a0"))
 		}
 		b.WriteByte('\n')
 	}
