@@ -465,7 +465,10 @@ func (f *fake) Blocked(ctx context.Context, cta uint32, t int64) ([]diagnose.Stu
 	if err := f.ask(ctx, "blocked"); err != nil {
 		return nil, err
 	}
-	s, _ := f.State(ctx, cta, t)
+	s, err := f.State(ctx, cta, t)
+	if err != nil { // cancelled meanwhile
+		return nil, err
+	}
 	var out []diagnose.Stuck
 	for _, b := range s.Barriers {
 		if len(b.Waiting) == 0 {

@@ -55,6 +55,7 @@ func start(t *testing.T, cfg Config, cols, rows int) *tty {
 	go func() {
 		_, err := program.Run()
 		paint.out.leave()
+		_ = in.Close() // nobody reads keys any more: press fails
 		x.ended <- err
 	}()
 	t.Cleanup(func() {
