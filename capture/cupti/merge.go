@@ -166,7 +166,7 @@ func (m *merger) add(l *launch, warps Range, sites *siteSnapshot, b *ring.Batch,
 	for i := r.First; i < r.First+r.N; i++ {
 		site := b.Site[i]
 		e := queued{l: l, cta: cta, warp: warp, clock: b.Clock[i], site: site, operand: b.Operand[i], lanes: b.Lanes[i], inCTA: r.CTA, inWarp: r.Warp, part: all}
-		if n := 2 * (int(sites.sizes[site]) - 1); n > 0 {
+		if n := 2 * (int(sites.sizes[site].Slots) - 1); n > 0 {
 			copy(e.values[:], b.Value[word:word+n])
 			word += n
 		}

@@ -33,7 +33,7 @@ type siteTable struct {
 
 // siteSnapshot is the sites by number.
 type siteSnapshot struct {
-	sizes   []uint8 // slots of a record
+	sizes   []ring.RecordSize
 	sites   []*probe.Site
 	modules []*module // by site
 	moves   []move    // by site
@@ -58,10 +58,19 @@ func moveOf(k trace.Kind) move {
 	return moveNone
 }
 
+// sizeOf is what a ring's reader needs to know of a site.
+func sizeOf(s *probe.Site) ring.RecordSize {
+	size := ring.RecordSize{Slots: uint8(s.Slots)}
+	if tail := s.Tail(); tail > 0 {
+		size.Head = uint8(s.Slots - tail)
+	}
+	return size
+}
+
 func newSiteTable(run uint32) *siteTable {
 	t := &siteTable{run: uint64(run) << 32}
 	t.now.Store(&siteSnapshot{
-		sizes:   []uint8{ring.SiteClose: 1, ring.SiteGap: 1},
+		sizes:   make([]ring.RecordSize, ring.FirstSite),
 		sites:   make([]*probe.Site, ring.FirstSite),
 		modules: make([]*module, ring.FirstSite),
 		moves:   make([]move, ring.FirstSite),
@@ -92,7 +101,7 @@ func (t *siteTable) add(rewrite func(base uint32, id uint64) (*probe.Module, err
 		if s.Number != uint32(len(next.sites)) || s.Slots < 1 || s.Slots > ring.MaxRecordSlots {
 			return nil, nil, fmt.Errorf("site %d of %d slots where %d is next", s.Number, s.Slots, len(next.sites))
 		}
-		next.sizes = append(next.sizes, uint8(s.Slots))
+		next.sizes = append(next.sizes, sizeOf(s))
 		next.sites = append(next.sites, s)
 		next.modules = append(next.modules, m)
 		next.moves = append(next.moves, moveOf(s.Op.Kind))

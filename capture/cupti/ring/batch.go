@@ -13,7 +13,8 @@ type Batch struct {
 	Operand []uint32
 	Lanes   []uint32
 	// Value is the words of the slots after the first, two a slot: as many
-	// as the sites of the records say.
+	// as the sites of the records say. Missing are both words of a slot that
+	// was not written when the record's lanes ended.
 	Value []uint64
 
 	// Ended is grids of which this is all.

@@ -67,7 +67,9 @@
 //	w1 = V | operand << 32 (31 bits) | lanes (32 bits)
 //
 // The slots after it, as many as the site says: w0 = V | value (63 bits),
-// w1 = V | value (63 bits). A record has at most 4 slots and lies in one
+// w1 = V | value (63 bits). The last ones of some sites are written behind the
+// operation that the record is of, the others ahead of it: if it traps, the
+// record stays without them. A record has at most 4 slots and lies in one
 // chunk: a lane whose chunk has fewer than 4 slots left takes another, so a
 // chunk with 1021 to 1024 slots written is full.
 //

@@ -43,6 +43,18 @@ const (
 	FirstSite = 2
 )
 
+// RecordSize is how many slots the records of a site have.
+type RecordSize struct {
+	Slots uint8 // 1 to MaxRecordSlots; 0: there is no such site
+	// Head is how many of them are written before the operation that the
+	// record is of: the others may never be, if that traps. 0 means all.
+	Head uint8
+}
+
+// Missing is in a batch what a slot holds that was not written: its bit 63 is
+// one that no word has there.
+const Missing = valid
+
 // FlagDrop makes lanes drop records when there is no free chunk.
 const FlagDrop = 1
 

@@ -23,6 +23,7 @@ type Reader struct {
 	// takes its chunk. Absent are those tickets before head.
 	absent map[uint64]bool
 	ending []ending
+	sizes  []RecordSize // as of the last Poll
 	broken int
 	last   bool
 }
@@ -108,13 +109,14 @@ func (r *Reader) Last() { r.last = true }
 // Poll appends what was written since the last one, and recycles what can be.
 // Of the chunks that were not read before it reads, in the order in which
 // lanes took them, only until there are as many records as the limit: it
-// returns true if some are left. Sizes is the number of slots (1 to
-// MaxRecordSlots) of a record of each site; 0 is no site.
-func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
+// returns true if some are left. Sizes has the sizes of the records of each
+// site, by its number.
+func (r *Reader) Poll(sizes []RecordSize, b *Batch, limit int) (more bool) {
+	r.sizes = sizes
 	r.take()
 	kept := r.open[:0]
 	for i := range r.open {
-		if c := &r.open[i]; r.readChunk(c, sizes, b) {
+		if c := &r.open[i]; r.readChunk(c, b) {
 			r.recycle(c)
 		} else {
 			kept = append(kept, *c)
@@ -128,12 +130,12 @@ func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
 		if r.absent[r.read] || r.last && !r.isTaken(r.read) {
 			continue
 		}
-		r.latest = max(r.latest, r.first(r.read, sizes, b))
+		r.latest = max(r.latest, r.first(r.read, b))
 	}
 	for ticket := range r.absent {
 		if ticket < r.read && r.isTaken(ticket) { // its lane was slow
 			delete(r.absent, ticket)
-			r.first(ticket, sizes, b)
+			r.first(ticket, b)
 		}
 	}
 	b.Bound = math.MaxUint64
@@ -146,9 +148,9 @@ func (r *Reader) Poll(sizes []uint8, b *Batch, limit int) (more bool) {
 
 // first reads the chunk of a ticket for the first time, and returns when it was
 // taken, if that is known.
-func (r *Reader) first(ticket uint64, sizes []uint8, b *Batch) (time uint64) {
+func (r *Reader) first(ticket uint64, b *Batch) (time uint64) {
 	c := chunk{number: r.numbers[ticket&r.mask]}
-	if !r.readChunk(&c, sizes, b) {
+	if !r.readChunk(&c, b) {
 		r.open = append(r.open, c)
 	} else {
 		r.recycle(&c)
@@ -253,7 +255,7 @@ func (r *Reader) wordsOf(c *chunk) []uint64 {
 
 // readChunk appends what is new in a chunk. It returns true if nothing more
 // will be written to it.
-func (r *Reader) readChunk(c *chunk, sizes []uint8, b *Batch) (over bool) {
+func (r *Reader) readChunk(c *chunk, b *Batch) (over bool) {
 	words := r.wordsOf(c)
 	if c.next < 2 && !c.open(words) || c.broken {
 		return false
@@ -270,12 +272,7 @@ func (r *Reader) readChunk(c *chunk, sizes []uint8, b *Batch) (over bool) {
 			over = true
 			break
 		}
-		n := 0
-		if site == SiteGap {
-			n = 1
-		} else if int(site) < len(sizes) {
-			n = int(sizes[site])
-		}
+		n := int(r.size(site).Slots)
 		if n < 1 || n > MaxRecordSlots {
 			r.breaks(c, b)
 			break
@@ -286,13 +283,29 @@ func (r *Reader) readChunk(c *chunk, sizes []uint8, b *Batch) (over bool) {
 		for _, w := range words[2*slot+2 : 2*(slot+n)] {
 			b.Value = append(b.Value, w&^valid)
 		}
-		c.clock = c.advance(w0)
-		b.add(site, c.clock, uint32(w1>>32)&^(1<<31), uint32(w1))
+		c.record(b, w0, w1)
 		slot += n
 	}
 	c.next = uint16(slot)
 	c.run(b, first, firstWord)
 	return over || slot >= fullSlots
+}
+
+// size is that of the records of a site.
+func (r *Reader) size(site uint32) RecordSize {
+	if site == SiteGap {
+		return RecordSize{Slots: 1}
+	}
+	if int(site) < len(r.sizes) {
+		return r.sizes[site]
+	}
+	return RecordSize{}
+}
+
+// record appends the record whose first slot that is.
+func (c *chunk) record(b *Batch, w0, w1 uint64) {
+	c.clock = c.advance(w0)
+	b.add(uint32(w0>>clockBits)&(MaxSites-1), c.clock, uint32(w1>>32)&^(1<<31), uint32(w1))
 }
 
 // open reads the head of a chunk, once it is written.
@@ -359,9 +372,10 @@ func written(words []uint64) bool {
 	return true
 }
 
-// Finish appends a gap for each chunk in which a record began and did not end:
-// the writers are gone, and the last Poll read all that was whole. It returns
-// how many records that are.
+// Finish appends what is left of records that began and did not end: the
+// writers are gone, and the last Poll read all that was whole. That is a
+// record without some of its slots, if it lacks what only is written behind
+// its operation, and otherwise a gap. It returns how many records that are.
 func (r *Reader) Finish(b *Batch) (torn int) {
 	for i := range r.open {
 		if r.torn(&r.open[i], b) {
@@ -371,17 +385,30 @@ func (r *Reader) Finish(b *Batch) (torn int) {
 	return torn
 }
 
-// torn appends a gap if a record of the chunk was begun and is not whole.
+// torn appends what is left of a record of the chunk that is not whole.
 func (r *Reader) torn(c *chunk, b *Batch) bool {
 	if c.next < 2 || c.broken || int(c.next) >= fullSlots {
 		return false
 	}
 	w := r.wordsOf(c)[2*int(c.next):]
-	if (atomic.LoadUint64(&w[0])|atomic.LoadUint64(&w[1]))&valid == 0 {
+	w0, w1 := atomic.LoadUint64(&w[0]), atomic.LoadUint64(&w[1])
+	if (w0|w1)&valid == 0 {
 		return false
 	}
-	first := b.Len()
-	c.gap(b)
-	c.run(b, first, len(b.Value))
+	first, firstWord := b.Len(), len(b.Value)
+	size := r.size(uint32(w0>>clockBits) & (MaxSites - 1))
+	if size.Head > 0 && size.Head < size.Slots && size.Slots <= MaxRecordSlots && written(w[:2*size.Head]) {
+		for i := 2; i < 2*int(size.Slots); i += 2 {
+			v0, v1 := atomic.LoadUint64(&w[i]), atomic.LoadUint64(&w[i+1])
+			if v0&v1&valid == 0 {
+				v0, v1 = 0, 0 // Missing, once bit 63 is turned over
+			}
+			b.Value = append(b.Value, v0^valid, v1^valid)
+		}
+		c.record(b, w0, w1)
+	} else {
+		c.gap(b)
+	}
+	c.run(b, first, firstWord)
 	return true
 }

@@ -39,8 +39,9 @@ func made(t testing.TB, chunks int, flags uint32) (*ring.Reader, *ringtest.Conte
 	return r, ringtest.New(mem)
 }
 
-// sizes has sites of one to four slots: site n has n-1, from 2 on.
-var sizes = []uint8{0, 1, 1, 2, 3, 4}
+// sizes has sites of one to four slots: site n has n-1, from 2 on. Site 6 has
+// three, of which the last one is written behind the operation.
+var sizes = []ring.RecordSize{{}, {}, {Slots: 1}, {Slots: 2}, {Slots: 3}, {Slots: 4}, {Slots: 3, Head: 2}}
 
 // lines are the rows of a batch as text, without their times.
 func lines(b *ring.Batch) []string {
@@ -50,7 +51,7 @@ func lines(b *ring.Batch) []string {
 		for i := run.First; i < run.First+run.N; i++ {
 			s := fmt.Sprintf("grid %d cta %d w%d:l%d sm %d: site %d operand %d lanes %x", run.Grid, run.CTA, run.Warp, run.Lane, run.SM, b.Site[i], b.Operand[i], b.Lanes[i])
 			if b.Site[i] > ring.SiteGap {
-				n := 2 * (int(sizes[b.Site[i]]) - 1)
+				n := 2 * (int(sizes[b.Site[i]].Slots) - 1)
 				s += fmt.Sprint(" ", b.Value[word:word+n])
 				word += n
 			}
@@ -302,6 +303,38 @@ func TestTorn(t *testing.T) {
 	}
 }
 
+// A record that lacks only what is written behind its operation is read once
+// its lanes have ended, and says what it lacks. Until then it may become whole.
+func TestTornBehindOperation(t *testing.T) {
+	r, c := made(t, 64, 0)
+	l := c.Lane(1, 0, 2, 9, 0)
+	l.Record(6, 1, 1, 1, 2, 3, 4)
+	l.Record(6, 2, 1, 1, 2)                     // the operation trapped
+	c.Lane(1, 0, 3, 0, 0).Record(6, 3, 1)       // a slot ahead of the operation is missing, too
+	c.Lane(2, 0, 4, 0, 0).Record(6, 4, 1, 5, 6) // of another grid, which goes on
+	var b ring.Batch
+	r.Poll(sizes, &b, 1000)
+	if b.Len() != 1 {
+		t.Errorf("%d records while their lanes run, want 1", b.Len())
+	}
+	r.EndGrid(1, false)
+	r.Poll(sizes, &b, 1000)
+	if b.Len() != 3 || r.Taken() != 1 {
+		t.Errorf("%d records of a grid that ended, want 3, and %d chunks taken", b.Len(), r.Taken())
+	}
+	r.Finish(&b)
+	missing := fmt.Sprint(uint64(ring.Missing))
+	want := []string{
+		"grid 1 cta 0 w2:l9 sm 0: site 6 operand 1 lanes 1 [1 2 3 4]",
+		"grid 1 cta 0 w2:l9 sm 0: site 6 operand 2 lanes 1 [1 2 " + missing + " " + missing + "]",
+		"grid 1 cta 0 w3:l0 sm 0: site 1 operand 1 lanes 1",
+		"grid 2 cta 0 w4:l0 sm 0: site 6 operand 4 lanes 1 [5 6 " + missing + " " + missing + "]",
+	}
+	if got := lines(&b); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 // A lane that ends between its ticket and its chunk keeps the chunks behind
 // it from being seen only until all lanes are known to be gone.
 func TestTicketWithoutChunk(t *testing.T) {
@@ -424,6 +457,7 @@ func FuzzReader(f *testing.F) {
 	l := c.Lane(1, 0, 0, 0, 0)
 	l.Record(2, 1, 1)
 	l.Record(5, 1, 1, 1, 2, 3, 4, 5, 6)
+	l.Record(6, 1, 1, 1, 2)
 	offset := ring.Size(64) - 64*ring.ChunkBytes
 	f.Add(mem[offset:][:ring.ChunkBytes], uint64(1))
 	f.Fuzz(func(t *testing.T, chunk []byte, taken uint64) {
@@ -454,7 +488,7 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%d records in runs, %d in the columns", rows, b.Len())
 		}
 		for _, site := range b.Site {
-			if int(site) >= len(sizes) || sizes[site] == 0 {
+			if site != ring.SiteGap && (int(site) >= len(sizes) || sizes[site].Slots == 0) {
 				t.Errorf("a record of site %d", site)
 			}
 		}

@@ -34,14 +34,16 @@
 //	slot 1:       1 | site (23 bits) | clock64, its low 40 bits     1 | operand (31 bits) | lanes (32 bits)
 //	other slots:  1 | value (63 bits)                               1 | value (63 bits)
 //
-// How many slots a record has is a property of its site (Site.Slots). Sites 0
+// How many slots a record has is a property of its site (Site.Slots), and so is
+// how many of them are written behind the operation (Site.Tail). Sites 0
 // and 1 are the same in every module: SiteClose says that the lane writes no
 // more to this chunk, SiteGap that records were dropped here, as many as its
 // operand says.
 //
 // The clock is read before an operation that acts on a barrier, and behind one
-// that waits: an arrive has the time before it, though it may be written behind
-// it, a done the time after.
+// that waits: an arrive has the time before it, a done the time after. The
+// record of an arrive is written ahead of it, but for its token: an arrive may
+// trap.
 //
 // A chunk begins with two slots that say whose it is; see Header.
 //

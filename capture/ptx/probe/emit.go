@@ -158,13 +158,23 @@ type value func(register string)
 // record has the leader write a record of a site, whose operand is in a
 // register, "" for 0. The other slots are values.
 func (p *probe) record(site uint32, operand string, values ...value) {
+	p.begin(site, operand, values...)
+	p.finish(1 + len(values)/2)
+}
+
+// begin writes the first slots of a record, and finish ends one of so many
+// slots.
+func (p *probe) begin(site uint32, operand string, values ...value) {
 	p.room()
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|uint64(site)<<40)
 	p.operand(operand)
 	p.emit("@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
-	p.values("%bt_p", values)
-	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", SlotBytes*(1+len(values)/2))
+	p.values(1, values...)
+}
+
+func (p *probe) finish(slots int) {
+	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", SlotBytes*slots)
 	if !p.f.Entry {
 		p.gather(p.guard)
 	}
@@ -186,13 +196,14 @@ func (p *probe) operand(register string) {
 	p.emit("mov.b64 %%bt_y, {%%bt_m, %%bt_h};")
 }
 
-func (p *probe) values(pred string, values []value) {
+// values writes slots of a record, from that number on.
+func (p *probe) values(slot int, values ...value) {
 	for n := 0; n+1 < len(values); n += 2 {
 		values[n]("%bt_x")
 		values[n+1]("%bt_y")
 		p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid)
 		p.emit("or.b64 %%bt_y, %%bt_y, %#x;", valid)
-		p.emit("@%s st.volatile.global.v2.b64 [%%bt_w+%d], {%%bt_x, %%bt_y};", pred, SlotBytes*(1+n/2))
+		p.emit("@%%bt_p st.volatile.global.v2.b64 [%%bt_w+%d], {%%bt_x, %%bt_y};", SlotBytes*(slot+n/2))
 	}
 }
 

@@ -182,6 +182,13 @@ LOOP:
 .func (.reg .b32 %v) twice(.reg .b32 %n) { barrier.sync %n; mul.lo.u32 %v, %n, 2; barrier.sync 4, 64; ret; }
 .func none(.reg .b32 %n) { ret; }
 .func quit(.reg .b32 %n) { .reg .pred %p; setp.lt.u32 %p, %n, 32; @%p exit; call none, (%n); ret; }`),
+		kernel("lanes that arrive together in two phases", `
+	@%p0 mbarrier.init.shared.b64 [mb], 16;
+	bar.sync 0;
+	mbarrier.arrive.shared.b64 %d1, [mb];
+	setp.lt.u32 %p1, %r0, 20;
+	add.u32 %r3, %r1, 1;
+	@%p1 mbarrier.arrive.release.cta.shared.b64 %d2, [mb], %r3;`, 32, 1, 1),
 		kernel("a trap", `
 	bar.sync 0;
 	setp.eq.u32 %p1, %r0, 3;

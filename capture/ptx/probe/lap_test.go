@@ -49,7 +49,7 @@ func newRing(tb testing.TB, tickets uint64) *realRing {
 		l := lanes.Lane(1, 0, 0, 0, 0)
 		l.Record(2, 0, 1)
 		l.Close()
-		r.reader.Poll([]uint8{0, 1, 1}, &b, 1)
+		r.reader.Poll([]ring.RecordSize{2: {Slots: 1}}, &b, 1)
 		b.Reset()
 	}
 	return r
@@ -102,10 +102,9 @@ func (r *realRing) read(tb testing.TB, m *probe.Module, variables map[string][]b
 	tb.Helper()
 	copy(r.mem, variables["ring"])
 	r.tickets = binary.LittleEndian.Uint64(variables["ring_tickets"])
-	sizes := make([]uint8, m.Next)
-	sizes[probe.SiteGap] = 1
+	sizes := make([]ring.RecordSize, m.Next)
 	for _, s := range m.Sites {
-		sizes[s.Number] = uint8(s.Slots)
+		sizes[s.Number] = ring.RecordSize{Slots: uint8(s.Slots), Head: uint8(s.Slots - s.Tail())}
 	}
 	var b ring.Batch
 	if r.reader.Poll(sizes, &b, 1<<20) || r.reader.Broken() > 0 || r.reader.Taken() > 0 {
@@ -116,7 +115,9 @@ func (r *realRing) read(tb testing.TB, m *probe.Module, variables map[string][]b
 		for i := run.First; i < run.First+run.N; i++ {
 			one := record{lane: uint32(run.Lane), warp: uint32(run.Warp), at: probe.Place{CTA: run.CTA, Grid: grid, Cluster: cluster}}
 			one.Site, one.Clock, one.Operand, one.Lanes = b.Site[i], int64(b.Clock[i]), b.Operand[i], b.Lanes[i]
-			word += copy(one.Values[:], b.Value[word:word+2*(int(sizes[one.Site])-1)])
+			if one.Site != probe.SiteGap {
+				word += copy(one.Values[:], b.Value[word:word+2*(int(sizes[one.Site].Slots)-1)])
+			}
 			records = append(records, one)
 		}
 	}

@@ -120,8 +120,8 @@ func (p *probe) whoAgrees(ops []ptx.Operand, n bool) {
 	p.leader(p.guard)
 }
 
-// arrive is arrive and arrive_drop, with .expect_tx and .noComplete. With a
-// token the record is written behind it, when that is known.
+// arrive is arrive and arrive_drop, with .expect_tx and .noComplete. Of a record
+// with a token the last slot is written behind it, when that is known.
 func (p *probe) arrive(i interp.Instruction) {
 	first, last := i.Span()
 	at := arriveAddress(i.Instruction)
@@ -167,33 +167,31 @@ func (p *probe) arrive(i interp.Instruction) {
 		p.before(first)
 		return
 	}
+	// What is known is written ahead of the arrive, which may trap. Lanes that
+	// arrive together may arrive in different phases: bit 63 of their tokens
+	// tells, and the record says who has that of its writer.
+	slots := 2
+	var known []value
+	if unknown {
+		slots, known = 3, []value{p.zero(), p.shifted("%bt_n")}
+	}
+	p.whoAgrees(i.Operands[at:], unknown)
+	p.begin(p.site(op, takes|TakesToken|TakesPhases, slots, append(fields, trace.FieldToken)...), "%bt_a", known...)
 	p.before(first)
 
-	// Lanes that arrived in different phases are kept apart: bit 63 of their
-	// tokens differs. It stands in for bit 0 of the address meanwhile. And so
-	// are lanes that read the clock at different times, since the record has
-	// one: those were not together before the instruction.
 	state := p.text(token)
-	p.lanes(p.guard)
-	p.emit("shr.u64 %%bt_u, %s, 63;", state)
-	p.emit("cvt.u32.u64 %%bt_o, %%bt_u;")
-	p.emit("or.b32 %%bt_o, %%bt_o, %%bt_a;")
-	p.emit("cvt.u32.u64 %%bt_t, %%bt_c;")
-	p.emit("mov.b64 %%bt_k, {%%bt_o, %%bt_t};")
-	p.split(p.guard, "b64", "%bt_k")
-	if unknown && !p.uniform(i.Operands[at+1]) {
-		p.split(p.guard, "b32", "%bt_n")
-	}
-	p.leader(p.guard)
+	p.emit("setp.lt.s64 %%bt_q, %s, 0;", state)
+	p.emit("mov.b32 %%bt_t, 0;")
+	p.emitFor(p.guard, "vote.sync.ballot.b32 %%bt_t, %%bt_q, %%bt_m;")
+	p.emit("@!%%bt_q not.b32 %%bt_t, %%bt_t;")
 	low := func(r string) { p.emit("mov.b64 %s, %s;", r, state) }
 	high := func(r string) {
-		p.emit("shr.u64 %s, %s, 63;", r, state)
-		if unknown {
-			p.emit("mul.wide.u32 %%bt_u, %%bt_n, 2;")
-			p.emit("or.b64 %s, %s, %%bt_u;", r, r)
-		}
+		p.emit("mul.wide.u32 %s, %%bt_t, 2;", r)
+		p.emit("shr.u64 %%bt_u, %s, 63;", state)
+		p.emit("or.b64 %s, %s, %%bt_u;", r, r)
 	}
-	p.record(p.site(op, takes|TakesToken, 2, append(fields, trace.FieldToken)...), "%bt_a", low, high)
+	p.values(slots-1, low, high)
+	p.finish(slots)
 	p.behind(last)
 }
 

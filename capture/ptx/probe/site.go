@@ -41,7 +41,7 @@ const (
 	TakesAddr                      // o: address of the mbarrier in shared::cluster
 	TakesLocal                     // with TakesAddr: one of rank 0 is the own CTA's
 	TakesParity                    // o: bit 0
-	TakesToken                     // v0, and bit 0 of v1 as bit 63
+	TakesToken                     // v0 of the last slot, and bit 0 of its v1 as bit 63
 	TakesCount                     // v1, from bit 1 on: 32 bits
 	TakesBytes                     // v1, from bit 1 on: 32 bits, signed
 	TakesCTAMask                   // v0: 16 bits
@@ -51,6 +51,7 @@ const (
 	TakesSince                     // o, from bit 18 on: the same, as 128 cycles before the end. The address has 18 bits
 	TakesEachCTA                   // v0: 16 bits, ranks: an event for each
 	TakesYes                       // the answer of a test is yes
+	TakesPhases                    // with TakesToken: v1, from bit 1 on: the lanes that arrived in the phase of the token
 )
 
 // Record is a record as the ring has it.
@@ -62,6 +63,18 @@ type Record struct {
 	Values  [2 * (MaxSlots - 1)]uint64 // of the slots behind the first, without their bit 63
 }
 
+// Tail is how many slots of a record, at its end, are written behind the
+// operation. If that traps, they never are.
+func (s *Site) Tail() int {
+	if s.Takes&TakesPhases != 0 {
+		return 1
+	}
+	return 0
+}
+
+// Missing is what Values hold of a slot that was not written.
+const Missing = valid
+
 // Place is where a chunk was written.
 type Place struct {
 	CTA           uint32 // linear index in the grid
@@ -69,8 +82,10 @@ type Place struct {
 }
 
 // Append appends the events of a record to events: mostly one, but two for a
-// wait that was over at once, of which the first has the earlier clock, and as
-// many for an arrival at several CTAs. It sets the operation, its operands and
+// wait that was over at once, of which the first has the earlier clock, two for
+// lanes that arrived together in two phases, and as many for an arrival at
+// several CTAs. Of the token of lanes in the other phase than the first only
+// bit 63 is their own. Append sets the operation, its operands and
 // Clk, and leaves time, launch, CTA, warp and sequence number to the caller.
 // Only the growth of events allocates.
 func (s *Site) Append(events []trace.Event, r *Record, at *Place) []trace.Event {
@@ -104,8 +119,14 @@ func (s *Site) Append(events []trace.Event, r *Record, at *Place) []trace.Event 
 		e.Parity = uint8(e.Addr & 1)
 		e.Addr &^= 1
 	}
+	var phases uint32
 	if takes(TakesToken) {
-		e.Token = v0 | v1<<63
+		t0, t1 := r.Values[max(2*s.Slots-4, 0)], r.Values[max(2*s.Slots-3, 1)]
+		e.Token, phases = t0|t1<<63, uint32(t1>>1)
+		if t0 == Missing {
+			e.Token, e.Has = 0, e.Has&^trace.Fields(0).With(trace.FieldToken)
+			phases = r.Lanes
+		}
 	}
 	if takes(TakesCount) {
 		e.Count = x
@@ -150,6 +171,12 @@ func (s *Site) Append(events []trace.Event, r *Record, at *Place) []trace.Event 
 			wait.Clk = r.Clock - int64(r.Operand>>sinceShift)<<sinceUnit
 		}
 		events = append(events, wait)
+	}
+	if other := r.Lanes &^ phases; takes(TakesPhases) && other != 0 {
+		first := e
+		first.Lanes = r.Lanes & phases
+		events = append(events, first)
+		e.Lanes, e.Token = other, e.Token^valid
 	}
 	return append(events, e)
 }

@@ -160,14 +160,13 @@ func (p *probe) testRecord(site uint32, token string, isWait bool) {
 	slots := 1
 	if token != "" {
 		slots = 2
-		p.values("%bt_p", []value{
+		p.values(1,
 			func(r string) { p.emit("mov.b64 %s, %s;", r, token) },
 			func(r string) {
 				p.emit("shl.b64 %s, %%bt_d, 1;", r)
 				p.emit("shr.u64 %%bt_u, %s, 63;", token)
 				p.emit("or.b64 %s, %s, %%bt_u;", r, r)
-			},
-		})
+			})
 	}
 	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", slots*SlotBytes)
 	if !p.f.Entry {
