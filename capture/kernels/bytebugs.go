@@ -53,7 +53,7 @@ func announcing(t *emu.Thread, announce func(i int, full emu.Mbarrier)) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consume(t, full, empty)
+		consume(t, full, empty, tiles)
 		return
 	}
 	if t.Lane() != 0 {

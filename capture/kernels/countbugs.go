@@ -28,7 +28,7 @@ func countTooLowKernel(t *emu.Thread) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consume(t, full, empty)
+		consume(t, full, empty, tiles)
 		return
 	}
 	if t.Lane() != 0 {

@@ -27,9 +27,9 @@ func missingInitKernel(t *emu.Thread) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consume(t, full, empty)
+		consume(t, full, empty, tiles)
 	} else if t.Lane() == 0 {
-		produce(t, full, empty)
+		produce(t, full, empty, tiles)
 	}
 }
 

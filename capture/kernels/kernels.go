@@ -6,6 +6,7 @@ package kernels
 
 import (
 	"embed"
+	"fmt"
 	"slices"
 
 	"btrace/capture/emu"
@@ -22,7 +23,10 @@ type Kernel struct {
 	// that of emu.RoundRobin among them.
 	Racy                 bool
 	Grid, Block, Cluster trace.Dim // the launch that it is written for
-	Run                  func(*emu.Thread)
+	// Param is the number that the kernel takes; nil for a kernel that takes
+	// none.
+	Param *Param
+	Run   func(*emu.Thread)
 	// Check says whether the results of a launch that completed are right;
 	// nil for a kernel that does not complete.
 	Check func(emu.Result) error
@@ -33,6 +37,29 @@ type Expect struct {
 	Verdict string       // clean, violation (it traps) or deadlock
 	Rule    barrier.Rule // the root of the hang, or the worst violation; "" for none
 	Barrier string       // on which, as trace.Barrier writes it; "" for none or several
+}
+
+// Param is a number that a kernel takes: how much it has to do. With a large
+// one, and a large grid, its recording is as large as anybody likes.
+type Param struct {
+	Name  string // what it counts: "tiles a CTA"
+	Value int
+	with  func(int) Kernel
+}
+
+// maxParam bounds what a kernel takes: what it keeps of every trip has to fit
+// into memory.
+const maxParam = 1 << 24
+
+// With is the kernel with another number for its parameter.
+func (k Kernel) With(n int) (Kernel, error) {
+	switch {
+	case k.Param == nil:
+		return k, fmt.Errorf("kernel %s takes no argument", k.Name)
+	case n < 1 || n > maxParam:
+		return k, fmt.Errorf("kernel %s: %d %s: give 1 to %d", k.Name, n, k.Param.Name, maxParam)
+	}
+	return k.Param.with(n), nil
 }
 
 // The verdicts, as package replay calls them.

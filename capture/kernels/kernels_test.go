@@ -181,3 +181,45 @@ func TestGalleryIsComplete(t *testing.T) {
 		}
 	}
 }
+
+// TestWith: a kernel that takes a number does as much work as it says, with the
+// right results.
+func TestWith(t *testing.T) {
+	takes := 0
+	for _, own := range All() {
+		if own.Param == nil {
+			if _, err := own.With(1); err == nil {
+				t.Errorf("%s: takes a number", own.Name)
+			}
+			continue
+		}
+		takes++
+		last := 0
+		for _, n := range []int{1, own.Param.Value, 10 * own.Param.Value} {
+			k, err := own.With(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec, r := record(t, &k, emu.RoundRobin, 0)
+			if err := end(&k, r); err != nil {
+				t.Errorf("%s, %d %s: %v", k.Name, n, k.Param.Name, err)
+			}
+			if err := verdict(&k, check(t, rec)); err != nil {
+				t.Errorf("%s, %d %s: %v", k.Name, n, k.Param.Name, err)
+			}
+			if events := len(rec.events); events <= last {
+				t.Errorf("%s, %d %s: %d events, not more than before", k.Name, n, k.Param.Name, events)
+			} else {
+				last = events
+			}
+		}
+		for _, n := range []int{0, -1, maxParam + 1} {
+			if _, err := own.With(n); err == nil {
+				t.Errorf("%s: takes %d", own.Name, n)
+			}
+		}
+	}
+	if takes == 0 {
+		t.Error("no kernel takes a number")
+	}
+}

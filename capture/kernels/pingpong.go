@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"fmt"
-	"slices"
 
 	"btrace/capture/emu"
 	"btrace/trace"
@@ -16,40 +15,51 @@ const pingPongRounds = 8
 // arrives when it is done. (PTX ISA, "bar{.cta}, barrier{.cta}": arrive and
 // sync as producer and consumer.)
 func pingPong() Kernel {
+	k := pingPongOf(pingPongRounds)
+	k.Run = pingPongKernel
+	return k
+}
+
+// pingPongOf is the ping-pong with n turns for each group.
+func pingPongOf(n int) Kernel {
 	return Kernel{
 		Name:   "ping-pong-consumers",
 		Doc:    "two groups of consumer warps take turns, each let in by the other's bar.arrive on a named barrier of its own",
 		Expect: Expect{Verdict: clean},
 		Block:  trace.Dim{128},
-		Run:    pingPongKernel,
+		Param:  &Param{Name: "turns a group", Value: n, with: pingPongOf},
+		Run:    func(t *emu.Thread) { takeTurns(t, n) },
 		Check: func(r emu.Result) error {
 			turns := emu.Output[int](r, "turns")
-			var want []int
-			for range pingPongRounds {
-				want = append(want, 0, 1)
+			if len(turns) != 2*n {
+				return fmt.Errorf("the groups took %d turns, want %d", len(turns), 2*n)
 			}
-			if !slices.Equal(turns, want) {
-				return fmt.Errorf("the groups took turns %v, want %v", turns, want)
+			for i, group := range turns {
+				if group != i%2 {
+					return fmt.Errorf("turn %d was that of group %d, want %d", i, group, i%2)
+				}
 			}
 			return nil
 		},
 	}
 }
 
-func pingPongKernel(t *emu.Thread) {
+func pingPongKernel(t *emu.Thread) { takeTurns(t, pingPongRounds) }
+
+func takeTurns(t *emu.Thread, n int) {
 	const turnOf = 2 // barrier 2 for group 0, barrier 3 for group 1
-	turns := emu.Global[int](t, "turns", 2*pingPongRounds)
+	turns := emu.Global[int](t, "turns", 2*n)
 	group := t.Warp() / 2
 	if group == 1 {
 		t.BarArrive(turnOf, 128) // group 0 goes first
 	}
-	for i := range pingPongRounds {
+	for i := range n {
 		t.BarSync(turnOf+group, 128)
 		if t.Thread()%64 == 0 {
 			turns[2*i+group] = group
 		}
 		t.Work(200 + jitter(i+group, 300))
-		if group == 0 || i+1 < pingPongRounds {
+		if group == 0 || i+1 < n {
 			t.BarArrive(turnOf+1-group, 128)
 		}
 		t.Work(jitter(7*i+t.Warp(), 500)) // what needs no turn

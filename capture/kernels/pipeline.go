@@ -39,11 +39,11 @@ func tile(t *emu.Thread, i int) []int32 {
 	return src
 }
 
-// consume is what the consumer warps do, all in the same way.
-func consume(t *emu.Thread, full, empty []emu.Mbarrier) {
+// consume is what the consumer warps do with n tiles, all in the same way.
+func consume(t *emu.Thread, full, empty []emu.Mbarrier, n int) {
 	sums := emu.Global[int32](t, "sums", tileSize*t.CTAs())
 	buf := stageBuffers(t)
-	for i := range tiles {
+	for i := range n {
 		s := i % stages
 		full[s].WaitParity(i / stages & 1)
 		me := t.Thread() - 32
@@ -59,27 +59,40 @@ func consume(t *emu.Thread, full, empty []emu.Mbarrier) {
 
 // produce is what the elected producer does: it waits until the stage is
 // empty, which it is to begin with, announces the bytes, and has them copied.
-func produce(t *emu.Thread, full, empty []emu.Mbarrier) {
+func produce(t *emu.Thread, full, empty []emu.Mbarrier, n int) {
 	buf := stageBuffers(t)
-	for i := range tiles {
+	for i := range n {
 		s := i % stages
 		empty[s].WaitParity(i/stages&1 ^ 1)
 		full[s].ArriveExpectTx(tileBytes)
-		emu.BulkCopy(buf[s], tile(t, i), full[s])
+		emu.BulkCopy(buf[s], tile(t, i%tiles), full[s])
 	}
 }
 
 // tmaPipeline is the pipeline of CUTLASS and of the PTX ISA's asynchronous
 // copies: full and empty barriers around a ring of buffers.
 func tmaPipeline() Kernel {
+	k := tmaPipelineOf(tiles)
+	k.Run = tmaPipelineKernel
+	return k
+}
+
+// tmaPipelineOf is the pipeline for n tiles, of which every sixteenth is the
+// same.
+func tmaPipelineOf(n int) Kernel {
 	return pipelineKernel(Kernel{
 		Name:   "tma-pipeline",
 		Doc:    "a ring of four stages with full and empty mbarriers, fed by asynchronous copies that count bytes",
 		Expect: Expect{Verdict: clean},
-		Run:    tmaPipelineKernel,
+		Param:  &Param{Name: "tiles a CTA", Value: n, with: tmaPipelineOf},
+		Run:    func(t *emu.Thread) { streamTiles(t, n) },
 		Check: func(r emu.Result) error {
+			first := 0 // of each tile, the first number
+			for i := range n {
+				first += 1000 * (i % tiles)
+			}
 			for i, sum := range emu.Output[int32](r, "sums") {
-				if want := int32(1000*tiles*(tiles-1)/2 + tiles*(i%tileSize)); sum != want {
+				if want := int32(first + n*(i%tileSize)); sum != want {
 					return fmt.Errorf("consumer %d of CTA %d has %d, want %d", i%tileSize, i/tileSize, sum, want)
 				}
 			}
@@ -93,7 +106,9 @@ func pipelineKernel(k Kernel) Kernel {
 	return k
 }
 
-func tmaPipelineKernel(t *emu.Thread) {
+func tmaPipelineKernel(t *emu.Thread) { streamTiles(t, tiles) }
+
+func streamTiles(t *emu.Thread, n int) {
 	full, empty := stageBarriers(t)
 	if t.Thread() == 0 {
 		for s := range stages {
@@ -103,8 +118,8 @@ func tmaPipelineKernel(t *emu.Thread) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consume(t, full, empty)
+		consume(t, full, empty, n)
 	} else if t.Lane() == 0 {
-		produce(t, full, empty)
+		produce(t, full, empty, n)
 	}
 }

@@ -23,9 +23,9 @@ func wrongEmptyCountKernel(t *emu.Thread) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consume(t, full, empty)
+		consume(t, full, empty, tiles)
 	} else if t.Lane() == 0 {
-		produce(t, full, empty)
+		produce(t, full, empty, tiles)
 	}
 }
 
@@ -49,7 +49,7 @@ func wrongBytesKernel(t *emu.Thread) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consume(t, full, empty)
+		consume(t, full, empty, tiles)
 		return
 	}
 	if t.Lane() != 0 {
@@ -88,7 +88,7 @@ func wrongParityKernel(t *emu.Thread) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consume(t, full, empty)
+		consume(t, full, empty, tiles)
 		return
 	}
 	if t.Lane() != 0 {
@@ -124,7 +124,7 @@ func lostArriveKernel(t *emu.Thread) {
 	t.Syncthreads()
 	if t.Warp() == 0 {
 		if t.Lane() == 0 {
-			produce(t, full, empty)
+			produce(t, full, empty, tiles)
 		}
 		return
 	}

@@ -84,20 +84,22 @@ func barrierReductionsTwin(t *emu.Thread) {
 	}
 }
 
-func pingPongTwin(t *emu.Thread) {
+func pingPongTwin(t *emu.Thread) { takeTurnsTwin(t, pingPongRounds) }
+
+func takeTurnsTwin(t *emu.Thread, n int) {
 	const turnOf = 2 // barrier 2 for group 0, barrier 3 for group 1
-	turns := emu.Global[int](t, "turns", 2*pingPongRounds)
+	turns := emu.Global[int](t, "turns", 2*n)
 	group := t.Warp() / 2
 	if group == 1 {
 		t.BarArrive(turnOf, 128) // group 0 goes first
 	}
-	for i := range pingPongRounds {
+	for i := range n {
 		t.BarSync(turnOf+group, 128)
 		if t.Thread()%64 == 0 {
 			turns[2*i+group] = group
 		}
 		t.Work(200 + jitter(i+group, 300))
-		if group == 0 || i+1 < pingPongRounds {
+		if group == 0 || i+1 < n {
 			t.BarArrive(turnOf+1-group, 128)
 		}
 		t.BarSync(1, 64) // twin: work of its own

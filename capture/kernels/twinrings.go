@@ -25,7 +25,9 @@ func ringTwins() []Twin {
 	}
 }
 
-func tmaPipelineTwin(t *emu.Thread) {
+func tmaPipelineTwin(t *emu.Thread) { streamTilesTwin(t, tiles) }
+
+func streamTilesTwin(t *emu.Thread, n int) {
 	full, empty := stageBarriers(t)
 	if t.Thread() == 0 {
 		for s := range stages {
@@ -35,16 +37,16 @@ func tmaPipelineTwin(t *emu.Thread) {
 	}
 	t.Syncthreads()
 	if t.Warp() > 0 {
-		consumeTwin(t, full, empty)
+		consumeTwin(t, full, empty, n)
 	} else if t.Lane() == 0 {
-		produce(t, full, empty)
+		produce(t, full, empty, n)
 	}
 }
 
-func consumeTwin(t *emu.Thread, full, empty []emu.Mbarrier) {
+func consumeTwin(t *emu.Thread, full, empty []emu.Mbarrier, n int) {
 	sums := emu.Global[int32](t, "sums", tileSize*t.CTAs())
 	buf := stageBuffers(t)
-	for i := range tiles {
+	for i := range n {
 		s := i % stages
 		full[s].WaitParity(i / stages & 1)
 		me := t.Thread() - 32

@@ -44,12 +44,12 @@ func demo(cmd *cobra.Command, dir string) error {
 	file := k.Name + ".zst"
 	path := filepath.Join(dir, file)
 	f := recordFlags{out: path}
-	to, err := f.files(gallery{k})
+	to, err := f.files(gallery{k: k})
 	if err != nil {
 		return err
 	}
 	defer to.discard()
-	if _, err := recordTo(cmd, gallery{k}, capture.Options{}, 1, to); err != nil {
+	if _, err := recordTo(cmd, gallery{k: k}, capture.Options{}, 1, to); err != nil {
 		return err
 	}
 	r, err := trace.Open(path)

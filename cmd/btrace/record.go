@@ -64,6 +64,7 @@ What cannot be given probes is in the trace as "not instrumented", with the reas
 		Example: `  btrace record producer-consumer -o pc.zst
   btrace record phase-countdown --block 256 --schedule random --seed 7
   btrace record tma-pipeline --until-fail --runs 500
+  btrace record tma-pipeline --grid 132 --arg i32:1000
   btrace record --check kernel.ptx
   btrace record -o app.zst -- ./app --size 4096
   btrace record --kernel attention --launch 0..9 -- python train.py
@@ -95,7 +96,7 @@ What cannot be given probes is in the trace as "not instrumented", with the reas
 	fs.Uint64Var(&f.steps, "steps", 0, "warp operations after which a kernel that does not end is given up as hung (default: 67108864)")
 	fs.BoolVar(&f.strict, "strict", false, "exit 1 if a kernel hangs or traps, or --until-fail finds something")
 	fs.StringVar(&f.entry, "entry", "", "PTX: the kernel, by its name in the file or in C++ (default: the only one)")
-	fs.StringArrayVar(&f.args, "arg", nil, "PTX: the next argument: i32:5, f32:1.5, buf:4096, buf:@FILE")
+	fs.StringArrayVar(&f.args, "arg", nil, "the next argument: i32:5, f32:1.5, buf:4096, buf:@FILE (of the gallery, some kernels take one number)")
 	fs.IntVar(&f.shared, "shared", 0, "PTX: bytes of dynamic shared memory")
 	fs.BoolVar(&f.cooperative, "cooperative", false, "PTX: a cooperative launch: all CTAs are resident at once, and can synchronise")
 	fs.StringArrayVar(&f.dumps, "dump", nil, "PTX: N=FILE: write what the buffer of argument N, from 0, holds in the end")

@@ -21,7 +21,7 @@ func recorded(t *testing.T, ctx context.Context, f recordFlags, run func(*emu.Th
 	cmd.SetContext(ctx)
 	cmd.SetErr(&buf)
 	f.seed = 1
-	err = f.run(cmd, gallery{kernels.Kernel{Name: "k", Block: trace.Dim{64}, Run: run}})
+	err = f.run(cmd, gallery{k: kernels.Kernel{Name: "k", Block: trace.Dim{64}, Run: run}})
 	left, lerr := os.ReadDir(".")
 	if lerr != nil {
 		t.Fatal(lerr)

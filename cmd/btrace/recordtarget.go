@@ -34,13 +34,22 @@ type target interface {
 	tell(*plain.Printer, capture.Options, interp.Result)
 }
 
-// gallery is a kernel of the gallery.
-type gallery struct{ k kernels.Kernel }
+// gallery is a kernel of the gallery, and what the user passes to it.
+type gallery struct {
+	k    kernels.Kernel
+	args []string
+}
 
-func (g gallery) name() string    { return g.k.Name }
-func (g gallery) output() string  { return g.k.Name + ".zst" }
-func (g gallery) dumps() []dump   { return nil }
-func (g gallery) words() []string { return []string{g.k.Name} }
+func (g gallery) name() string   { return g.k.Name }
+func (g gallery) output() string { return g.k.Name + ".zst" }
+func (g gallery) dumps() []dump  { return nil }
+func (g gallery) words() []string {
+	out := []string{g.k.Name}
+	for _, text := range g.args {
+		out = append(out, "--arg", text)
+	}
+	return out
+}
 
 func (g gallery) grid(opt capture.Options) trace.Dim { return opt.Config(g.k).Grid }
 
@@ -67,11 +76,36 @@ func (f *recordFlags) target(cmd *cobra.Command, arg string) (target, error) {
 		return nil, err
 	}
 	for _, name := range ptxFlags() {
-		if cmd.Flags().Changed(name) {
+		if name != "arg" && cmd.Flags().Changed(name) {
 			return nil, fmt.Errorf("--%s is for PTX: %s is a kernel of the gallery", name, k.Name)
 		}
 	}
-	return gallery{k}, nil
+	return galleryTarget(k, f.args)
+}
+
+// galleryTarget passes arguments to a kernel of the gallery.
+func galleryTarget(k kernels.Kernel, args []string) (target, error) {
+	g := gallery{k, args}
+	switch {
+	case len(args) == 0:
+		return g, nil
+	case k.Param == nil:
+		return nil, fmt.Errorf("--arg %s: kernel %s takes no argument (`btrace kernels` says which do)", args[0], k.Name)
+	case len(args) > 1:
+		return nil, fmt.Errorf("--arg %s: kernel %s takes one argument: %s", args[1], k.Name, k.Param.Name)
+	}
+	a, err := interp.ParseArg(args[0])
+	if err != nil {
+		return nil, err
+	}
+	n, ok := a.Int()
+	if !ok {
+		return nil, fmt.Errorf("argument %q: kernel %s takes a whole number, as i32:%d: %s", args[0], k.Name, k.Param.Value, k.Param.Name)
+	}
+	if g.k, err = k.With(n); err != nil {
+		return nil, fmt.Errorf("argument %q: %w", args[0], err)
+	}
+	return g, nil
 }
 
 // isPTX reports whether the argument is a PTX file, which need not exist.

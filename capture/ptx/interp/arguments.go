@@ -130,6 +130,13 @@ func readFile(name string) ([]byte, error) {
 // afterwards.
 func (a Arg) IsBuffer() bool { return a.kind == 'b' }
 
+// Int is the value of an argument that is a whole number, and ok whether it is
+// one that an int holds.
+func (a Arg) Int() (v int, ok bool) {
+	n := int64(a.bits)
+	return int(n), (a.kind == 'i' || a.kind == 'u' && n >= 0) && int64(int(n)) == n
+}
+
 // pass lays the arguments out as the kernel's parameters, and makes its
 // buffers.
 func (k *Kernel) pass(mem *memory, args []Arg) (param []byte, buffers [][]byte, err error) {
