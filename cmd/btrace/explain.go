@@ -17,9 +17,6 @@ func newExplain() *cobra.Command {
 		Short: "What a rule means, with its source and an example",
 		Long:  "Explain says what a rule means, where the PTX ISA or the CUDA guide states it, and\nwhat to change. It shows a kernel that breaks the rule and one that just does not, in Go for\nthe emulator. Without a rule it lists them all.",
 		Args:  cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := plain.NewPrinter(cmd.OutOrStdout())
 			if len(args) == 0 {
@@ -39,14 +36,6 @@ func newExplain() *cobra.Command {
 			return out.Flush()
 		},
 	}
-}
-
-func ruleNames() []string {
-	var names []string
-	for _, r := range rules.All() {
-		names = append(names, string(r.ID))
-	}
-	return names
 }
 
 func nearestRules(name string) []string {

@@ -47,7 +47,7 @@ func newExport() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&f.to, "to", "ndjson", "the form to write: ndjson, csv, parquet, perfetto or html")
 	fs.StringVarP(&f.out, "output", "o", "-", "the file to write")
-	fs.IntVar(&f.finding, "finding", 0, "with html: the finding, by its place in `btrace validate --format json`, from 0")
+	fs.IntVar(&f.finding, "finding", 0, "with html: the finding, by its place in \"btrace validate --format json\", from 0")
 	return cmd
 }
 

@@ -32,6 +32,7 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
+	addCompletions(root, args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -57,6 +58,7 @@ func newRoot() *cobra.Command {
 the rules of PTX and CUDA, says why a kernel hangs, and shows it.
 
 Start with:  btrace demo`,
+		Version:       version(),
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -71,7 +73,7 @@ Start with:  btrace demo`,
 			return unknown("command", args[0], similar.Names(args[0], names), "btrace --help")
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("btrace {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
@@ -80,7 +82,7 @@ Start with:  btrace demo`,
 		newValidate(), newDiagnose(), newExplore(), newDiff(), newState(),
 		newImport(), newExport(), newInfo(), newEvents(), newStats(),
 		newExplain(),
-		newVersion(),
+		newVersion(), newCompletion(), newMan(),
 	)
 	return root
 }
