@@ -221,6 +221,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 func (m *model) resize(cols, rows int) {
 	const most = 1000 // no screen is larger; a terminal that says so is wrong
 	m.cols, m.rows = min(max(cols, 0), most), min(max(rows, 0), most)
+	if m.cols == 0 || m.rows == 0 { // it does not know: a serial line, say
+		m.cols, m.rows = 80, 24
+	}
 	m.arrange()
 	m.setWindow(m.win)
 }

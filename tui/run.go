@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -65,7 +67,23 @@ func Run(ctx context.Context, cfg Config) error {
 	if !term.IsTerminal(os.Stdout.Fd()) {
 		return ErrNoTerminal
 	}
-	return run(ctx, cfg, os.Stdout)
+	inner, stop := signal.NotifyContext(ctx, endings()...)
+	defer stop()
+	err := run(inner, cfg, os.Stdout)
+	if inner.Err() != nil && ctx.Err() == nil {
+		return errors.New("the viewer was ended by a signal")
+	}
+	return err
+}
+
+// endings are the signals that end the viewer: so does a terminal that hangs
+// up, unless whoever started the viewer wants it to go on.
+func endings() []os.Signal {
+	s := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		s = append(s, syscall.SIGHUP)
+	}
+	return s
 }
 
 func run(ctx context.Context, cfg Config, out io.Writer, opts ...tea.ProgramOption) error {
@@ -102,7 +120,10 @@ func newProgram(ctx context.Context, cfg Config, out io.Writer, opts ...tea.Prog
 	if file, ok := out.(term.File); ok {
 		quiet = silent{file}
 	}
-	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(calm()), tea.WithOutput(quiet), tea.WithFPS(1)}, opts...)
+	opts = append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithFilter(calm()), tea.WithOutput(quiet), tea.WithFPS(1),
+		// A signal ends the context. Bubble Tea's own handler waits for ever to
+		// hand its signal on to a loop that the context has ended.
+		tea.WithoutSignalHandler()}, opts...)
 	if cfg.NoColor {
 		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
 	}

@@ -6,9 +6,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,14 +42,19 @@ type tty struct {
 
 func start(t *testing.T, cfg Config, cols, rows int) *tty {
 	t.Helper()
+	return startIn(t, context.Background(), cfg, cols, rows)
+}
+
+func startIn(t *testing.T, ctx context.Context, cfg Config, cols, rows int) *tty {
+	t.Helper()
 	in, keys := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	x := &tty{t: t, emu: vt.NewEmulator(cols, rows), keys: keys, changed: make(chan struct{}, 1), cancel: cancel,
 		ended: make(chan error, 1), cursor: true}
 	x.emu.SetCallbacks(vt.Callbacks{CursorVisibility: func(v bool) { x.cursor = v }})
 	// A terminal answers questions on the same line that keys come on.
 	go func() { _, _ = io.Copy(keys, x.emu) }()
-	program, paint, err := newProgram(ctx, cfg, x, tea.WithInput(in), tea.WithWindowSize(cols, rows), tea.WithoutSignals(),
+	program, paint, err := newProgram(ctx, cfg, x, tea.WithInput(in), tea.WithWindowSize(cols, rows),
 		tea.WithEnvironment([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}), tea.WithColorProfile(colorprofile.TrueColor))
 	if err != nil {
 		t.Fatal(err)
@@ -274,12 +282,38 @@ func TestCancelEndsTheViewer(t *testing.T) {
 	done := make(chan error, 1)
 	in, _ := io.Pipe()
 	go func() {
-		done <- run(ctx, timelines(f), io.Discard, tea.WithInput(in), tea.WithWindowSize(80, 24), tea.WithoutSignals())
+		done <- run(ctx, timelines(f), io.Discard, tea.WithInput(in), tea.WithWindowSize(80, 24))
 	}()
 	<-asked
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("run returns %v", err)
+	}
+}
+
+// A signal that ends a program, and a terminal that hangs up, leave the
+// terminal as it was, too.
+func TestSignalsRestoreTheTerminal(t *testing.T) {
+	for _, sig := range endings() {
+		ctx, stop := signal.NotifyContext(context.Background(), sig)
+		x := startIn(t, ctx, hangConfig(), 80, 24)
+		x.waitFor("✗ deadlock", "? help")
+		if err := syscall.Kill(os.Getpid(), sig.(syscall.Signal)); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.end(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v: the viewer ends with %v", sig, err)
+		}
+		stop()
+	}
+}
+
+// A terminal that does not know its size is taken for one of 80x24.
+func TestTerminalWithoutSize(t *testing.T) {
+	s := open(t, hangConfig(), 80, 24)
+	want := s.screen()
+	if s.send(tea.WindowSizeMsg{}); s.screen() != want {
+		t.Errorf("the screen is\n%s", s.screen())
 	}
 }
 
