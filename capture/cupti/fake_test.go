@@ -397,6 +397,12 @@ var applications = map[string]func() int{
 		a.send(&Bye{})
 		return 0
 	},
+	"silent": func() int { // other code ran than what came back with probes
+		a := ready()
+		a.launch("handoff", 0, 1, 64).done()
+		a.send(&Bye{})
+		return 0
+	},
 	"without CUDA": func() int { return 0 },
 	"assembles": func() int { // as Triton does
 		in, out := filepath.Join(os.Getenv("BTRACE_TEST_WORK"), "k.ptx"), filepath.Join(os.Getenv("BTRACE_TEST_WORK"), "k.cubin")

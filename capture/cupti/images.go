@@ -440,7 +440,7 @@ func moduleNumber(image []byte) (uint64, bool) {
 	if !bytes.HasPrefix(image, []byte(elf.ELFMAG)) {
 		return 0, false
 	}
-	f, err := elf.NewFile(bytes.NewReader(image))
+	f, err := cubin.ELF(image)
 	if err != nil {
 		return 0, false
 	}

@@ -376,6 +376,7 @@ func (r *recorder) end(l *launch) error {
 		return err
 	}
 	if !l.begun {
+		r.silent(l)
 		if err := r.begin(l, 0); err != nil {
 			return err
 		}
@@ -396,6 +397,18 @@ func (r *recorder) end(l *launch) error {
 		extra = appendExtra(extra, "end_ns", l.done.End)
 	}
 	return r.w.End(l.info.ID, how, extra)
+}
+
+// silent takes back that a launch is observed, if it ran to its end and not
+// even told that it began: what ran was other code than what has the probes.
+func (r *recorder) silent(l *launch) {
+	if l.entry == nil || l.done == nil || l.entered > 0 || r.o.CTAs.Set || r.o.Warps.Set {
+		return
+	}
+	const why = "no record came of it: its code was loaded in a way that was not seen"
+	l.info.Observes = []string{}
+	l.extra(extraWhy, why)
+	r.res.Uninstrumented[why]++
 }
 
 // hangs reports whether launches hang, and which.

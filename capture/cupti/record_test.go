@@ -327,6 +327,12 @@ func TestRecordUninstrumented(t *testing.T) {
 	if l.Observes == nil || len(l.Observes) > 0 || !strings.Contains(l.Extra, `"not instrumented":`) {
 		t.Errorf("launch %+v", l)
 	}
+	rec = record(t, "silent", nil)
+	rec.verdicts(t, "0 completed: incomplete")
+	l = rec.r.Launches()[0]
+	if l.Observes == nil || len(l.Observes) > 0 || !strings.Contains(l.Extra, `"not instrumented":"no record came of it`) || len(rec.res.Uninstrumented) != 1 {
+		t.Errorf("launch %+v, result %+v", l, rec.res)
+	}
 	rec = record(t, "quiet", nil)
 	rec.ok(t)
 	rec.verdicts(t, "0 completed: clean") // a kernel without barriers is not in it

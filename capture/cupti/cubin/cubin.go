@@ -1,7 +1,6 @@
 package cubin
 
 import (
-	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -125,7 +124,7 @@ func open(image []byte) (*input, error) {
 	if len(image) > MaxImage {
 		return nil, fmt.Errorf("at most %d are read", MaxImage)
 	}
-	f, err := elf.NewFile(bytes.NewReader(image))
+	f, err := ELF(image)
 	if err != nil {
 		return nil, err
 	}

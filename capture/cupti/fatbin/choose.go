@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"fmt"
 	"strings"
+
+	"btrace/capture/cupti/cubin"
 )
 
 // Choose finds the PTX that may be instrumented and loaded in place of an
@@ -102,8 +104,8 @@ func linked(entries []Entry, runs *Entry) string {
 }
 
 // madeByLinker reports whether the note about its tools names the linker.
-func madeByLinker(cubin []byte) bool {
-	f, err := elf.NewFile(bytes.NewReader(cubin))
+func madeByLinker(image []byte) bool {
+	f, err := cubin.ELF(image)
 	if err != nil {
 		return false
 	}
