@@ -32,34 +32,72 @@ type Column struct {
 	// Null is true for a column that not every row has a value in.
 	Null bool
 	Doc  string
-	// of is the value of a row; ok is false where it has none. A number is its
-	// two's complement.
-	of func(e *trace.Event, l *trace.Launch) (n uint64, s string, ok bool)
+	// of is what all rows of an operation have in this column. Operations are
+	// few and rows are many, so as little as can be is asked for by row.
+	of func(o *trace.Op, l *trace.Launch) cell
+	// numbers and text are the values of the rows, for the operations whose
+	// cell varies.
+	numbers func(b *trace.Block) numbers
+	text    func(b *trace.Block, i int) string
 }
 
-// always is a number that every row has.
-func always(f func(e *trace.Event) uint64) func(*trace.Event, *trace.Launch) (uint64, string, bool) {
-	return func(e *trace.Event, _ *trace.Launch) (uint64, string, bool) { return f(e), "", true }
+// numbers is a column of a block: one of the slices.
+type numbers struct {
+	u32 []uint32
+	u64 []uint64
+	i64 []int64
 }
 
-// number is an operand that is a number.
-func number(field trace.Field, f func(e *trace.Event) uint64) func(*trace.Event, *trace.Launch) (uint64, string, bool) {
-	return func(e *trace.Event, _ *trace.Launch) (uint64, string, bool) {
-		if !e.Has.Has(field) {
-			return 0, "", false
-		}
-		return f(e), "", true
+// at is the number of row i, as its two's complement.
+func (n *numbers) at(i int) uint64 {
+	switch {
+	case n.u32 != nil:
+		return uint64(n.u32[i])
+	case n.u64 != nil:
+		return n.u64[i]
 	}
+	return uint64(n.i64[i])
 }
 
-// text is an operand that is a text.
-func text(field trace.Field, f func(e *trace.Event) string) func(*trace.Event, *trace.Launch) (uint64, string, bool) {
-	return func(e *trace.Event, _ *trace.Launch) (uint64, string, bool) {
-		if !e.Has.Has(field) {
-			return 0, "", false
+// cell is what the rows of an operation have in a column.
+type cell struct {
+	has    bool // there is a value
+	varies bool // it changes from row to row, and is not here
+	n      uint64
+	s      string
+}
+
+// everyRow is a number that every row has, and that belongs to the row.
+func everyRow(f func(b *trace.Block) numbers) Column {
+	return Column{numbers: f, of: func(*trace.Op, *trace.Launch) cell { return cell{has: true, varies: true} }}
+}
+
+// rowNumber is an operand that belongs to the row.
+func rowNumber(t Type, field trace.Field, f func(b *trace.Block) numbers) Column {
+	return Column{Type: t, numbers: f, of: func(o *trace.Op, _ *trace.Launch) cell {
+		has := o.Has.Has(field)
+		return cell{has: has, varies: has}
+	}}
+}
+
+// opNumber is an operand that belongs to the operation, and is a number.
+func opNumber(t Type, field trace.Field, f func(o *trace.Op) uint64) Column {
+	return Column{Type: t, of: func(o *trace.Op, _ *trace.Launch) cell {
+		if !o.Has.Has(field) {
+			return cell{}
 		}
-		return 0, f(e), true
-	}
+		return cell{has: true, n: f(o)}
+	}}
+}
+
+// opText is an operand that belongs to the operation, and is a text.
+func opText(field trace.Field, f func(o *trace.Op) string) Column {
+	return Column{Type: Text, of: func(o *trace.Op, _ *trace.Launch) cell {
+		if !o.Has.Has(field) {
+			return cell{}
+		}
+		return cell{has: true, s: f(o)}
+	}}
 }
 
 func bit(b bool) uint64 {
@@ -72,45 +110,25 @@ func bit(b bool) uint64 {
 // Columns returns the columns, in order. Those of the operands have the names
 // and the meaning of the operand table (trace.Operands).
 func Columns() []Column {
-	cols := []Column{
-		{"launch", Uint32, false, "id of the launch", always(func(e *trace.Event) uint64 { return uint64(e.Launch) })},
-		{"kernel", Text, false, "readable name of the kernel", func(_ *trace.Event, l *trace.Launch) (uint64, string, bool) { return 0, l.Kernel, true }},
-		{"ns", Int64, false, "time, ns from the launch's anchor", always(func(e *trace.Event) uint64 { return uint64(e.Time) })},
-		{"cta", Uint32, false, "linear index of the CTA in the grid", always(func(e *trace.Event) uint64 { return uint64(e.CTA) })},
-		{"warp", Uint32, false, "index of the warp in the CTA", always(func(e *trace.Event) uint64 { return uint64(e.Warp) })},
-		{"seq", Uint32, false, "the warp's own event number", always(func(e *trace.Event) uint64 { return uint64(e.Seq) })},
-		{"lanes", Uint32, false, "the lanes that did it, one bit each", always(func(e *trace.Event) uint64 { return uint64(e.Lanes) })},
-		{"op", Text, false, "the operation, as in `btrace events`", func(e *trace.Event, _ *trace.Launch) (uint64, string, bool) { return 0, opName(e), true }},
-		{"barrier", Text, true, "the barrier: bar:N, mbar:0xADDR, cluster, group:NAME, warp:N", barrier},
-		{"barrier_cta", Uint32, true, "the CTA that owns it, for bar and mbar: with launch and barrier its identity", owner},
+	var cols []Column
+	add := func(name string, t Type, doc string, c Column) {
+		c.Name, c.Type, c.Doc = name, t, doc
+		cols = append(cols, c)
 	}
-	values := map[trace.Field]Column{
-		trace.FieldBar:      {Type: Uint32, of: number(trace.FieldBar, func(e *trace.Event) uint64 { return uint64(e.Bar) })},
-		trace.FieldAddr:     {Type: Uint64, of: number(trace.FieldAddr, func(e *trace.Event) uint64 { return e.Addr })},
-		trace.FieldGroup:    {Type: Text, of: text(trace.FieldGroup, func(e *trace.Event) string { return e.Group })},
-		trace.FieldCount:    {Type: Uint32, of: number(trace.FieldCount, func(e *trace.Event) uint64 { return uint64(e.Count) })},
-		trace.FieldAligned:  {Type: Bool, of: number(trace.FieldAligned, func(e *trace.Event) uint64 { return bit(e.Aligned) })},
-		trace.FieldRed:      {Type: Text, of: text(trace.FieldRed, func(e *trace.Event) string { return e.Red.String() })},
-		trace.FieldPred:     {Type: Uint32, of: number(trace.FieldPred, func(e *trace.Event) uint64 { return uint64(e.Pred) })},
-		trace.FieldResult:   {Type: Uint32, of: number(trace.FieldResult, func(e *trace.Event) uint64 { return uint64(e.Result) })},
-		trace.FieldBytes:    {Type: Int64, of: number(trace.FieldBytes, func(e *trace.Event) uint64 { return uint64(e.Bytes) })},
-		trace.FieldToken:    {Type: Uint64, of: number(trace.FieldToken, func(e *trace.Event) uint64 { return e.Token })},
-		trace.FieldPhase:    {Type: Uint64, of: number(trace.FieldPhase, func(e *trace.Event) uint64 { return e.Phase })},
-		trace.FieldParity:   {Type: Uint32, of: number(trace.FieldParity, func(e *trace.Event) uint64 { return uint64(e.Parity) })},
-		trace.FieldOwnerCTA: {Type: Uint32, of: number(trace.FieldOwnerCTA, func(e *trace.Event) uint64 { return uint64(e.Owner) })},
-		trace.FieldCTAMask:  {Type: Uint32, of: number(trace.FieldCTAMask, func(e *trace.Event) uint64 { return uint64(e.CTAMask) })},
-		trace.FieldMask:     {Type: Uint32, of: number(trace.FieldMask, func(e *trace.Event) uint64 { return uint64(e.Mask) })},
-		trace.FieldNoInc:    {Type: Bool, of: number(trace.FieldNoInc, func(e *trace.Event) uint64 { return bit(e.NoInc) })},
-		trace.FieldSem:      {Type: Text, of: text(trace.FieldSem, func(e *trace.Event) string { return e.Sem.String() })},
-		trace.FieldText:     {Type: Text, of: text(trace.FieldText, func(e *trace.Event) string { return e.Text })},
-		trace.FieldReason:   {Type: Text, of: text(trace.FieldReason, func(e *trace.Event) string { return e.Text })},
-		trace.FieldLost:     {Type: Uint64, of: number(trace.FieldLost, func(e *trace.Event) uint64 { return e.Lost })},
-		trace.FieldFile:     {Type: Text, of: file},
-		trace.FieldLine:     {Type: Uint32, of: number(trace.FieldLine, func(e *trace.Event) uint64 { return uint64(e.Line) })},
-		trace.FieldPC:       {Type: Uint64, of: number(trace.FieldPC, func(e *trace.Event) uint64 { return e.PC })},
-		trace.FieldClk:      {Type: Int64, of: number(trace.FieldClk, func(e *trace.Event) uint64 { return uint64(e.Clk) })},
-		trace.FieldExtra:    {Type: Text, of: text(trace.FieldExtra, func(e *trace.Event) string { return "{" + e.Extra + "}" })},
-	}
+	add("launch", Uint32, "id of the launch",
+		Column{of: func(_ *trace.Op, l *trace.Launch) cell { return cell{has: true, n: uint64(l.ID)} }})
+	add("kernel", Text, "readable name of the kernel", Column{of: func(_ *trace.Op, l *trace.Launch) cell { return cell{has: true, s: l.Kernel} }})
+	add("ns", Int64, "time, ns from the launch's anchor", everyRow(func(b *trace.Block) numbers { return numbers{i64: b.Time} }))
+	add("cta", Uint32, "linear index of the CTA in the grid", everyRow(func(b *trace.Block) numbers { return numbers{u32: b.CTA} }))
+	add("warp", Uint32, "index of the warp in the CTA", everyRow(func(b *trace.Block) numbers { return numbers{u32: b.Warp} }))
+	add("seq", Uint32, "the warp's own event number", everyRow(func(b *trace.Block) numbers { return numbers{u32: b.Seq} }))
+	add("lanes", Uint32, "the lanes that did it, one bit each",
+		Column{of: func(o *trace.Op, _ *trace.Launch) cell { return cell{has: true, n: uint64(o.Lanes)} }})
+	add("op", Text, "the operation, as in `btrace events`", Column{of: func(o *trace.Op, _ *trace.Launch) cell { return cell{has: true, s: opName(o)} }})
+	add("barrier", Text, "the barrier: bar:N, mbar:0xADDR, cluster, group:NAME, warp:N", Column{Null: true, of: barrier, text: warpBarriers()})
+	add("barrier_cta", Uint32, "the CTA that owns it, for bar and mbar: with launch and barrier its identity",
+		Column{Null: true, of: owner, numbers: func(b *trace.Block) numbers { return numbers{u32: b.CTA} }})
+	values := operandColumns()
 	for _, o := range trace.Operands() {
 		c := values[o.Field]
 		c.Name, c.Null, c.Doc = o.Key, true, o.Doc
@@ -125,37 +143,99 @@ func Columns() []Column {
 	return cols
 }
 
-func opName(e *trace.Event) string {
-	if e.Kind == trace.KindUnknown {
-		return e.Name
+// operandColumns are the values of the operands.
+func operandColumns() map[trace.Field]Column {
+	return map[trace.Field]Column{
+		trace.FieldBar:      opNumber(Uint32, trace.FieldBar, func(o *trace.Op) uint64 { return uint64(o.Bar) }),
+		trace.FieldAddr:     opNumber(Uint64, trace.FieldAddr, func(o *trace.Op) uint64 { return o.Addr }),
+		trace.FieldGroup:    opText(trace.FieldGroup, func(o *trace.Op) string { return o.Group }),
+		trace.FieldCount:    opNumber(Uint32, trace.FieldCount, func(o *trace.Op) uint64 { return uint64(o.Count) }),
+		trace.FieldAligned:  opNumber(Bool, trace.FieldAligned, func(o *trace.Op) uint64 { return bit(o.Aligned) }),
+		trace.FieldRed:      opText(trace.FieldRed, func(o *trace.Op) string { return o.Red.String() }),
+		trace.FieldPred:     rowNumber(Uint32, trace.FieldPred, func(b *trace.Block) numbers { return numbers{u32: b.Pred} }),
+		trace.FieldResult:   rowNumber(Uint32, trace.FieldResult, func(b *trace.Block) numbers { return numbers{u32: b.Result} }),
+		trace.FieldBytes:    opNumber(Int64, trace.FieldBytes, func(o *trace.Op) uint64 { return uint64(o.Bytes) }),
+		trace.FieldToken:    rowNumber(Uint64, trace.FieldToken, func(b *trace.Block) numbers { return numbers{u64: b.Token} }),
+		trace.FieldPhase:    rowNumber(Uint64, trace.FieldPhase, func(b *trace.Block) numbers { return numbers{u64: b.Phase} }),
+		trace.FieldParity:   opNumber(Uint32, trace.FieldParity, func(o *trace.Op) uint64 { return uint64(o.Parity) }),
+		trace.FieldOwnerCTA: opNumber(Uint32, trace.FieldOwnerCTA, func(o *trace.Op) uint64 { return uint64(o.Owner) }),
+		trace.FieldCTAMask:  opNumber(Uint32, trace.FieldCTAMask, func(o *trace.Op) uint64 { return uint64(o.CTAMask) }),
+		trace.FieldMask:     opNumber(Uint32, trace.FieldMask, func(o *trace.Op) uint64 { return uint64(o.Mask) }),
+		trace.FieldNoInc:    opNumber(Bool, trace.FieldNoInc, func(o *trace.Op) uint64 { return bit(o.NoInc) }),
+		trace.FieldSem:      opText(trace.FieldSem, func(o *trace.Op) string { return o.Sem.String() }),
+		trace.FieldText:     opText(trace.FieldText, func(o *trace.Op) string { return o.Text }),
+		trace.FieldReason:   opText(trace.FieldReason, func(o *trace.Op) string { return o.Text }),
+		trace.FieldLost:     opNumber(Uint64, trace.FieldLost, func(o *trace.Op) uint64 { return o.Lost }),
+		trace.FieldFile:     {Type: Text, of: file},
+		trace.FieldLine:     opNumber(Uint32, trace.FieldLine, func(o *trace.Op) uint64 { return uint64(o.Line) }),
+		trace.FieldPC:       opNumber(Uint64, trace.FieldPC, func(o *trace.Op) uint64 { return o.PC }),
+		trace.FieldClk:      rowNumber(Int64, trace.FieldClk, func(b *trace.Block) numbers { return numbers{i64: b.Clk} }),
+		trace.FieldExtra: {Type: Text, text: func(b *trace.Block, i int) string { return "{" + b.Extra[i] + "}" },
+			of: func(o *trace.Op, _ *trace.Launch) cell {
+				has := o.Has.Has(trace.FieldExtra)
+				return cell{has: has, varies: has}
+			}},
 	}
-	return e.Kind.String()
 }
 
-func barrier(e *trace.Event, _ *trace.Launch) (uint64, string, bool) {
-	b := e.Barrier(e.Warp)
-	if b.Kind == trace.BarrierNone {
-		return 0, "", false
+func opName(o *trace.Op) string {
+	if o.Kind == trace.KindUnknown {
+		return o.Name
 	}
-	return 0, b.String(), true
+	return o.Kind.String()
 }
 
-func owner(e *trace.Event, _ *trace.Launch) (uint64, string, bool) {
-	switch e.Barrier(e.Warp).Kind {
-	case trace.BarrierNamed, trace.BarrierMbar:
-		return uint64(e.OwnerCTA(e.CTA)), "", true
+// barrier is the barrier of an operation; that of a syncwarp has the name of
+// the row's warp.
+func barrier(o *trace.Op, _ *trace.Launch) cell {
+	switch b := o.Barrier(0); b.Kind {
+	case trace.BarrierNone:
+		return cell{}
+	case trace.BarrierWarp:
+		return cell{has: true, varies: true}
+	default:
+		return cell{has: true, s: b.String()}
 	}
-	return 0, "", false
 }
 
-// file is the source file of an event: the launch's program where it has none
-// of its own.
-func file(e *trace.Event, l *trace.Launch) (uint64, string, bool) {
+// warpBarriers names the barriers of syncwarps: each once, as they are as many
+// as warps and come back all the time.
+func warpBarriers() func(b *trace.Block, i int) string {
+	names := map[uint32]string{}
+	return func(b *trace.Block, i int) string {
+		w := b.Warp[i]
+		if s, ok := names[w]; ok {
+			return s
+		}
+		if len(names) == 1<<12 { // more than a CTA has
+			clear(names)
+		}
+		s := b.Ops[b.Op[i]].Barrier(w).String()
+		names[w] = s
+		return s
+	}
+}
+
+// owner is the CTA that owns an operation's barrier, if it is one of a CTA:
+// that of the row, unless the operation is a remote one.
+func owner(o *trace.Op, _ *trace.Launch) cell {
+	switch k := o.Barrier(0).Kind; {
+	case k != trace.BarrierNamed && k != trace.BarrierMbar:
+		return cell{}
+	case o.Has.Has(trace.FieldOwnerCTA):
+		return cell{has: true, n: uint64(o.Owner)}
+	}
+	return cell{has: true, varies: true}
+}
+
+// file is the source file of an operation: the launch's program where it has
+// none of its own.
+func file(o *trace.Op, l *trace.Launch) cell {
 	switch {
-	case e.Has.Has(trace.FieldFile):
-		return 0, e.File, true
-	case e.Has.Has(trace.FieldLine) && l.Program != "":
-		return 0, l.Program, true
+	case o.Has.Has(trace.FieldFile):
+		return cell{has: true, s: o.File}
+	case o.Has.Has(trace.FieldLine) && l.Program != "":
+		return cell{has: true, s: l.Program}
 	}
-	return 0, "", false
+	return cell{}
 }

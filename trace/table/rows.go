@@ -6,28 +6,24 @@ import (
 	"btrace/trace"
 )
 
-// each calls f for every event of a trace, in stored order, with its launch.
-func each(ctx context.Context, r *trace.Reader, f func(e *trace.Event, l *trace.Launch) error) error {
+// each calls f for every block of a trace's events, in stored order, with its
+// launch.
+func each(ctx context.Context, r *trace.Reader, f func(b *trace.Block, l *trace.Launch) error) error {
 	launches := map[uint32]*trace.Launch{}
 	list := r.Launches()
 	for i := range list {
 		launches[list[i].ID] = &list[i]
 	}
-	none := &trace.Launch{}
-	var e trace.Event
 	for b, err := range r.Blocks(ctx, trace.Query{}) {
 		if err != nil {
 			return err
 		}
 		l := launches[b.Launch]
 		if l == nil {
-			l = none
+			l = &trace.Launch{ID: b.Launch}
 		}
-		for i := range b.Len() {
-			b.Event(i, &e)
-			if err := f(&e, l); err != nil {
-				return err
-			}
+		if err := f(b, l); err != nil {
+			return err
 		}
 	}
 	return nil
