@@ -73,6 +73,9 @@ type Result struct {
 	After time.Duration
 	// Exit is how the application ended: "", "exit status 3", "signal: killed".
 	Exit string
+	// Stays is true if the application, or a child of it, was to be ended and
+	// did not end, not even by SIGKILL.
+	Stays bool
 	// Interrupted is true if the context ended the recording.
 	Interrupted bool
 	// Full is true if the lanes that run took all of the buffer, so that none

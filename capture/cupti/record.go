@@ -118,7 +118,8 @@ func (r *recorder) run(ctx context.Context, s *session) error {
 		case <-interrupted:
 			r.res.Interrupted, interrupted = true, nil
 		case <-deadline:
-			return errors.Join(failure, errStays, r.finish())
+			r.res.Stays = true
+			return errors.Join(failure, r.finish())
 		}
 		if ending {
 			continue
@@ -134,9 +135,6 @@ func (r *recorder) run(ctx context.Context, s *session) error {
 	}
 	return errors.Join(failure, r.finish())
 }
-
-// errStays: a process neither ended nor was it killed.
-var errStays = errors.New("the application does not end, not even by SIGKILL: what was recorded until then is in the trace")
 
 // progress notes that something happened.
 func (r *recorder) progress() { r.moved = r.now }

@@ -277,6 +277,9 @@ func tellApp(p *plain.Printer, o *cupti.Options, res cupti.Result, out string, w
 	case res.Exit != "":
 		p.Printf("%s ended: %s\n", name, res.Exit)
 	}
+	if res.Stays {
+		p.Printf("%s does not end, not even by SIGKILL: it is left, and what was recorded until then is kept\n", name)
+	}
 	for _, why := range slices.Sorted(maps.Keys(res.Uninstrumented)) {
 		p.Printf("not instrumented: %s: %s\n", launches(res.Uninstrumented[why]), why)
 	}

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitClean
 	case errors.As(err, &code):
 		return int(code)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintln(stderr, "btrace: "+plain.Text(err.Error()))
