@@ -59,11 +59,17 @@ func manyLaunches(b *testing.B) *trace.Reader {
 	return many
 }
 
-// BenchmarkExport writes a recording of an H100 as a table.
+// BenchmarkExport writes a recording of an H100 as a table, and beside that in the
+// interchange form.
 func BenchmarkExport(b *testing.B) {
 	r := manyLaunches(b)
 	rows := float64(r.Info().Rows)
-	for name, write := range map[string]func(context.Context, io.Writer, *trace.Reader) error{"csv": WriteCSV, "parquet": WriteParquet} {
+	for name, write := range map[string]func(context.Context, io.Writer, *trace.Reader) error{
+		"csv": WriteCSV, "parquet": WriteParquet,
+		"ndjson": func(_ context.Context, w io.Writer, r *trace.Reader) error {
+			return trace.ExportNDJSON(w, r, trace.Query{})
+		},
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var c counter

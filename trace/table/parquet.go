@@ -30,8 +30,18 @@ const (
 // zstd. The file is sorted by launch and time.
 func WriteParquet(ctx context.Context, w io.Writer, r *trace.Reader) error {
 	cols := Columns()
-	out := parquet.NewGenericWriter[any](w, schema(cols), parquet.DictionaryMaxBytes(maxDictionary),
-		parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("btrace", "", ""))
+	options := []parquet.WriterOption{schema(cols), parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("btrace", "", ""),
+		parquet.DictionaryMaxBytes(maxDictionary),
+		parquet.DataPageStatistics(false), // they are in the column index, and those of row groups in the footer
+	}
+	for i := range cols {
+		// Bounds let a reader pass over what it does not look for; every part
+		// of a trace has most of these texts.
+		if cols[i].Type == Text && cols[i].Name != "kernel" {
+			options = append(options, parquet.SkipPageBounds(cols[i].Name))
+		}
+	}
+	out := parquet.NewGenericWriter[any](w, options...)
 	g := &groupWriter{out: out}
 	for i, c := range out.ColumnWriters() {
 		g.cols = append(g.cols, columnWriter{Column: &cols[i], index: i, out: c})
@@ -137,10 +147,16 @@ func (c *columnWriter) vary(values []parquet.Value, ops []uint32, rows *numbers,
 				values[i] = c.value(0, c.text(b, from+i))
 			}
 		}
+	case c.Null && rows.u32 != nil:
+		for i, n := range rows.u32[from : from+len(ops)] {
+			if c.cells[ops[i]].varies {
+				values[i] = parquet.Int32Value(int32(n)).Level(0, 1, c.index)
+			}
+		}
 	case c.Null:
 		for i, op := range ops {
 			if c.cells[op].varies {
-				values[i] = c.value(rows.at(from+i), "")
+				values[i] = parquet.Int64Value(int64(rows.at(from+i))).Level(0, 1, c.index)
 			}
 		}
 	case rows.u32 != nil: // every row has one: levels are not looked at
