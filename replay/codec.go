@@ -118,11 +118,15 @@ func list[T any](c *codec, xs *[]T, each func(*T)) {
 	n := len(*xs)
 	c.length(&n)
 	if c.reading {
-		*xs = nil
+		const most = 4096 // elements that room is made for on the word of the input
+		*xs = make([]T, 0, min(n, most))
 		for i := 0; i < n && c.err == nil; i++ {
-			var x T
-			each(&x)
-			*xs = append(*xs, x)
+			var none T
+			*xs = append(*xs, none)
+			each(&(*xs)[i])
+		}
+		if n == 0 {
+			*xs = nil
 		}
 		return
 	}

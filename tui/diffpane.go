@@ -26,7 +26,7 @@ func (m *model) loadDiff() tea.Cmd {
 	load, ctx := m.cfg.Diff, m.ctx
 	return func() tea.Msg {
 		r, err := load(ctx)
-		return loaded{func(m *model) {
+		return loaded{apply: func(m *model) {
 			m.compared = &compared{r, err}
 			if err != nil {
 				m.complain(fmt.Errorf("compare the recordings: %w", err))

@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -19,8 +17,7 @@ import (
 type jobKind uint8
 
 const (
-	jobOpen jobKind = iota
-	jobSeek
+	jobSeek jobKind = iota
 	jobMoment
 	jobGraph
 	jobPicture
@@ -36,14 +33,19 @@ type job struct {
 	graph  blockedKey // of jobGraph
 	view   window     // of jobPicture
 	cells  int
+	drawn  int64 // up to which there was something to draw, of jobPicture
 	run    func(context.Context) func(*model)
 }
 
 // workDone is the message of a job that has ended.
 type workDone struct{ apply func(*model) }
 
-// loaded is the message of something that no timeline was needed for.
-type loaded struct{ apply func(*model) }
+// loaded is the message of something that no timeline was needed for, and of
+// what is to be waited for next.
+type loaded struct {
+	apply func(*model)
+	then  tea.Cmd
+}
 
 // worker is the job that runs, if one does.
 type worker struct {
@@ -96,7 +98,7 @@ func (m *model) outdated(j job) bool {
 	case j.kind == jobGraph:
 		return j.graph != m.blockedKey()
 	case j.kind == jobPicture:
-		return j.view != m.win || j.cells != m.track()
+		return j.view != m.win || j.cells != m.track() || j.drawn != m.drawn
 	}
 	return false
 }
@@ -104,7 +106,7 @@ func (m *model) outdated(j job) bool {
 // pick is the most urgent job that there is to do.
 func (m *model) pick() (job, bool) {
 	if m.tl == nil {
-		return m.sketchJob()
+		return job{}, false
 	}
 	if len(m.seeks) > 0 {
 		j := m.seeks[0](m)
@@ -141,86 +143,6 @@ func (m *model) findingsJob() (job, bool) {
 			m.lanes.add(found, m.current().ID)
 			if !m.moved {
 				m.openOnFinding()
-			}
-		}
-	}}, true
-}
-
-// openLaunch opens the launch on the screen, beside the worker: that draws a
-// sketch of it meanwhile.
-func (m *model) openLaunch() tea.Cmd {
-	if m.opening || m.settled || m.openErr != nil || m.launch >= len(m.cfg.Launches) || m.cfg.Open == nil || m.ctx.Err() != nil {
-		return nil
-	}
-	m.opening = true
-	ctx, cancel := context.WithCancel(m.ctx)
-	m.giveUpOpening = cancel
-	id, open, epoch := m.cfg.Launches[m.launch].ID, m.cfg.Open, m.epoch
-	return func() tea.Msg {
-		defer cancel()
-		tl, err := open(ctx, id)
-		if err == nil && tl == nil {
-			err = errors.New("nothing to show")
-		}
-		var tree *rows
-		var lanes *lanes
-		if err == nil {
-			tree, lanes = newRows(tl.Rows()), newLanes(tl.Launch(), tl.Lanes())
-		}
-		return loaded{func(m *model) {
-			switch {
-			case m.epoch != epoch:
-			case err != nil:
-				m.openErr = fmt.Errorf("open launch %d: %w", id, err)
-			default:
-				m.settle(tl, tree, lanes)
-			}
-		}}
-	}
-}
-
-// settle takes in the timeline of the launch. Where a sketch stood in for it,
-// the user stays where he is.
-func (m *model) settle(tl replay.Timeline, tree *rows, lanes *lanes) {
-	sketched := m.tl != nil
-	m.epoch++ // what was asked of the sketch is of no use any more
-	m.opening, m.settled = false, true
-	m.tl, m.lanes, m.clusters = tl, lanes, lanes.clusters
-	first, last := tl.Span()
-	m.bounds = bounds{first, max(first, last)}
-	m.cells = newStore[rowID, replay.Cell](cellLimit)
-	m.phases = newStore[laneID, replay.Phase](phaseLimit)
-	m.moments, m.blocked, m.seeks = newMoments(), nil, nil
-	if !sketched || !m.moved {
-		m.tree = tree
-		m.opened()
-		return
-	}
-	m.lanes.add(m.findings(), m.current().ID)
-	m.setRow(m.focus.row)
-}
-
-// sketchJob draws what is known of the launch before it is open.
-func (m *model) sketchJob() (job, bool) {
-	if m.cfg.Sketch == nil || m.sketched || m.openErr != nil || m.launch >= len(m.cfg.Launches) {
-		return job{}, false
-	}
-	m.sketched = true
-	id, sketch := m.cfg.Launches[m.launch].ID, m.cfg.Sketch
-	return job{kind: jobOpen, epoch: m.epoch, run: func(ctx context.Context) func(*model) {
-		tl, err := sketch(ctx, id)
-		if err != nil || tl == nil {
-			return func(*model) {} // Open will say what is wrong
-		}
-		tree, lanes := newRows(tl.Rows()), newLanes(tl.Launch(), tl.Lanes())
-		first, last := tl.Span()
-		return func(m *model) {
-			m.tl, m.tree, m.lanes, m.clusters = tl, tree, lanes, lanes.clusters
-			m.bounds = bounds{first, max(first, last)}
-			m.win = m.bounds.fit(m.track())
-			m.focus = focus{time: m.bounds.first}
-			if len(m.tree.flat) > 0 {
-				m.setRow(m.tree.flat[0])
 			}
 		}
 	}}, true
@@ -300,7 +222,7 @@ const pictureSlice = 8 * time.Millisecond
 // pictureJob loads a part of what the window shows and has not got.
 func (m *model) pictureJob() (job, bool) {
 	view, n, tl := m.win, m.track(), m.tl
-	j := job{kind: jobPicture, epoch: m.epoch, view: view, cells: n}
+	j := job{kind: jobPicture, epoch: m.epoch, view: view, cells: n, drawn: m.drawn}
 	var rows []rowID
 	for _, v := range m.visibleRows() {
 		if !m.cells.has(v.id, view, n) && v.strand < 0 && !m.blank(v.id) {
@@ -397,7 +319,7 @@ func (m *model) loadReport() tea.Cmd {
 	load, ctx, side := m.cfg.LoadReport, m.ctx, m.otherSide
 	return func() tea.Msg {
 		r, err := load(ctx)
-		return loaded{func(m *model) {
+		return loaded{apply: func(m *model) {
 			if m.otherSide == side {
 				m.reported(r, err)
 			} else {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -40,19 +41,21 @@ type model struct {
 
 	// The launch.
 	launch   int // index in cfg.Launches
-	epoch    int // counts launches opened: answers about an earlier one are dropped
+	visit    int // counts the launches that were gone to
+	epoch    int // counts timelines: answers of an earlier one are dropped
 	tl       replay.Timeline
 	tree     *rows
 	lanes    *lanes
 	clusters clusters
 	bounds   bounds
 	openErr  error
-	// A launch is opened beside the worker, which draws a sketch meanwhile.
-	opening, settled, sketched bool
-	giveUpOpening              context.CancelFunc
-	facts                      *facts // nil until something asks for them
-	filter                     *filter
-	orderedBy                  rowOrder
+	// A launch is opened beside the worker; meanwhile a sketch is drawn.
+	opening, settled bool
+	giveUpOpening    context.CancelFunc
+	drawn            int64  // the time up to which there is something to draw
+	facts            *facts // nil until something asks for them
+	filter           *filter
+	orderedBy        rowOrder
 
 	// Where the user is.
 	focus   focus
@@ -154,12 +157,13 @@ func (m *model) title() string { return "btrace " + clean(m.cfg.Title, 80) }
 
 // clearLaunch forgets everything that was loaded of a launch.
 func (m *model) clearLaunch() {
+	m.visit++
 	m.epoch++
 	m.tl, m.openErr = nil, nil
 	if m.giveUpOpening != nil {
 		m.giveUpOpening()
 	}
-	m.opening, m.settled, m.sketched = false, false, false
+	m.opening, m.settled, m.drawn = false, false, math.MinInt64
 	m.own, m.ownKnown = nil, false
 	m.tree, m.lanes = newRows(nil), newLanes(trace.Launch{}, nil)
 	m.cells = newStore[rowID, replay.Cell](cellLimit)
@@ -205,6 +209,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case loaded:
 		msg.apply(m)
+		cmd = msg.then
 	default:
 		return nil
 	}

@@ -230,7 +230,14 @@ func (m *model) verdict() (glyph rune, s style, text string) {
 	case m.reportErr != nil || m.openErr != nil:
 		return glyphIncomplete, styleWarning, "unknown"
 	case m.checking():
-		return glyphLoading, styleDim, "checking"
+		text = "checking"
+		if !m.settled {
+			text = "opening"
+		}
+		if part, ok := m.progress(); ok {
+			text += fmt.Sprintf(" %.0f %%", 100*part)
+		}
+		return glyphLoading, styleDim, text
 	case i < 0 && len(m.findings()) == 0:
 		return glyphIncomplete, styleDim, "no findings"
 	case i < 0:

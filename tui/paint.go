@@ -24,6 +24,8 @@ type painter struct {
 	mouse bool // the terminal reports the mouse
 	last  time.Time
 	later bool // a frame is under way
+	// ticking says that progress will be shown.
+	ticking bool
 	// played is when the playhead moved last, while it plays.
 	played time.Time
 	buf    []byte
@@ -35,6 +37,12 @@ const frameEvery = 16 * time.Millisecond
 
 // frameDue is the message that a frame that was put off is to be painted.
 type frameDue struct{}
+
+// progressEvery is how often a frame is painted for the sake of progress.
+const progressEvery = 250 * time.Millisecond
+
+// progressDue is the message that progress is to be shown.
+type progressDue struct{}
 
 // clipboard is the message that a text is to be copied.
 type clipboard string
@@ -57,6 +65,8 @@ func (p *painter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case frameDue:
 		p.later = false
+	case progressDue:
+		p.ticking, p.m.dirty = false, true
 	case playStart:
 		p.played = time.Now()
 		cmd = p.playLater()
@@ -85,7 +95,7 @@ func (p *painter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		cmd = p.m.update(msg)
 	}
-	cmds := tea.Batch(cmd, p.frame())
+	cmds := tea.Batch(cmd, p.frame(), p.tick())
 	if p.out.failed() {
 		return p, tea.Quit
 	}
@@ -132,6 +142,15 @@ func (p *painter) frame() tea.Cmd {
 	p.paint()
 	p.last = time.Now()
 	return nil
+}
+
+// tick shows progress for as long as there is any.
+func (p *painter) tick() tea.Cmd {
+	if p.ticking || !p.m.busy() {
+		return nil
+	}
+	p.ticking = true
+	return tea.Tick(progressEvery, func(time.Time) tea.Msg { return progressDue{} })
 }
 
 // paint draws the model and writes the difference to what is shown.

@@ -303,3 +303,14 @@ func (r *rows) showAll() {
 	r.match = nil
 	r.flatten()
 }
+
+// inherit takes over what a user has made of an earlier tree of the launch.
+func (r *rows) inherit(old *rows) {
+	r.pinned, r.hidden, r.lanes, r.match, r.weight = old.pinned, old.hidden, old.lanes, old.match, old.weight
+	for cta, open := range old.open {
+		if _, ok := r.open[cta]; ok {
+			r.open[cta] = open
+		}
+	}
+	r.flatten()
+}

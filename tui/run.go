@@ -26,9 +26,13 @@ type Config struct {
 	// Open opens the timeline of a launch. It is called outside the frame,
 	// and again when the user comes back to a launch.
 	Open func(ctx context.Context, launch uint32) (replay.Timeline, error)
-	// Sketch opens what can be shown of a launch while Open is at work; nil,
-	// or a nil Timeline, means that Open is quick.
-	Sketch func(ctx context.Context, launch uint32) (replay.Timeline, error)
+	// Sketch draws what can be shown of a launch while Open is at work, and
+	// hands out again and again what it has drawn up to a time. If it is nil, or
+	// shows nothing, Open is quick.
+	Sketch func(ctx context.Context, launch uint32, show func(drawn replay.Timeline, upTo int64)) error
+	// Progress is which parts of their work, 0 to 1, Open and LoadReport have
+	// done. Nil means that it is not known.
+	Progress func() (opening, checking float64)
 	// Report has the verdict and the findings of all launches. Nil means that
 	// they are not known; LoadReport, if it is set, is then asked for them
 	// after the first frame.

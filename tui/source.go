@@ -83,7 +83,7 @@ func (m *model) loadSource() tea.Cmd {
 		if err == nil {
 			f.lines = highlight(name, string(data))
 		}
-		return loaded{func(m *model) { m.sources.put(name, f) }}
+		return loaded{apply: func(m *model) { m.sources.put(name, f) }}
 	}
 }
 

@@ -31,7 +31,7 @@ func (m *model) loadStats() tea.Cmd {
 	load, ctx, id, epoch := m.cfg.LoadStats, m.ctx, m.current().ID, m.epoch
 	return func() tea.Msg {
 		x, err := load(ctx, id)
-		return loaded{func(m *model) {
+		return loaded{apply: func(m *model) {
 			if m.epoch == epoch {
 				m.counted = counted{launch: x, err: err}
 			}

@@ -76,6 +76,13 @@ func (s *store[ID, T]) put(id ID, view window, n int, data []T, err error) {
 	}
 }
 
+// outdate makes every picture one that stands in for the right one: what they
+// show may have changed.
+func (s *store[ID, T]) outdate() {
+	clear(s.exact)
+	s.weight = 0
+}
+
 func (p *picture[T]) cost() int { return len(p.data) + 16 }
 
 // evict drops the pictures that were not used for the longest time, until

@@ -6,12 +6,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
-	"os"
-	"os/signal"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -291,23 +289,6 @@ func TestCancelEndsTheViewer(t *testing.T) {
 	}
 }
 
-// A signal that ends a program, and a terminal that hangs up, leave the
-// terminal as it was, too.
-func TestSignalsRestoreTheTerminal(t *testing.T) {
-	for _, sig := range endings() {
-		ctx, stop := signal.NotifyContext(context.Background(), sig)
-		x := startIn(t, ctx, hangConfig(), 80, 24)
-		x.waitFor("✗ deadlock", "? help")
-		if err := syscall.Kill(os.Getpid(), sig.(syscall.Signal)); err != nil {
-			t.Fatal(err)
-		}
-		if err := x.end(); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v: the viewer ends with %v", sig, err)
-		}
-		stop()
-	}
-}
-
 // A terminal that does not know its size is taken for one of 80x24.
 func TestTerminalWithoutSize(t *testing.T) {
 	s := open(t, hangConfig(), 80, 24)
@@ -388,7 +369,10 @@ func TestSketchComesFirst(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	}
-	cfg.Sketch = func(context.Context, uint32) (replay.Timeline, error) { return sketchOf{drawn}, nil }
+	cfg.Sketch = func(_ context.Context, _ uint32, show func(replay.Timeline, int64)) error {
+		show(sketchOf{drawn}, math.MaxInt64)
+		return nil
+	}
 	x := start(t, cfg, 120, 40)
 	x.waitFor("warp 4", "still being replayed", "░░")
 	x.press("jjj\x1b[F") // row below, three times; end
@@ -405,6 +389,54 @@ func TestSketchComesFirst(t *testing.T) {
 	y.waitFor("▶✗ root deadlock-count", "16.384 µs  cta0/w0", "4/5, 1 pending")
 	y.press("q")
 	if err := y.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A sketch that is under way says how far it has got: what has not been read
+// is drawn as such, what is drawn grows, and so does the number of warps; what
+// a user makes of the rows stays.
+func TestSketchGrows(t *testing.T) {
+	all, some := pipeline(1, true), pipeline(1, true)
+	some.rows = some.rows[:3]
+	cfg := timelines(all)
+	more, let := make(chan struct{}), make(chan struct{})
+	wait := func(ctx context.Context, c chan struct{}) error {
+		select {
+		case <-c:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	open := cfg.Open
+	cfg.Open = func(ctx context.Context, id uint32) (replay.Timeline, error) {
+		if err := wait(ctx, let); err != nil {
+			return nil, err
+		}
+		return open(ctx, id)
+	}
+	cfg.Sketch = func(ctx context.Context, _ uint32, show func(replay.Timeline, int64)) error {
+		show(sketchOf{some}, 8000)
+		if err := wait(ctx, more); err != nil {
+			return err
+		}
+		show(sketchOf{all}, math.MaxInt64)
+		return nil
+	}
+	cfg.LoadReport = func(context.Context) (*replay.Report, error) { return reportOf(replay.Deadlock, all), nil }
+	cfg.Progress = func() (float64, float64) { return 0.42, 0.7 }
+	x := start(t, cfg, 120, 40)
+	x.waitFor("opening 42 %", "warps (3)", "warp 2   ", "⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯⋯")
+	x.press("jP") // row below, pin
+	x.waitFor("▶◆ cta0/w0")
+	close(more)
+	x.waitFor("opening 42 %", "warps (5)", "warp 4", "▶◆ cta0/w0")
+	x.shows("no cell that is not drawn", func(s string) bool { return !strings.Contains(s, "⋯⋯") })
+	close(let)
+	x.waitFor("✗ deadlock", "warps (5)", "▶◆ cta0/w0", "├#0 4/5")
+	x.press("q")
+	if err := x.end(); err != nil {
 		t.Error(err)
 	}
 }

@@ -418,6 +418,10 @@ func (m *model) drawCells(track canvas, p *picture[replay.Cell], exact bool) {
 	end := m.win.cell(m.bounds.last, len(row)) // of the last event
 	var last replay.Activity
 	for x := range row {
+		if !m.settled && m.win.start(x, len(row)) > m.drawn && x <= end {
+			row[x] = cell{track.g.glyph(glyphLoading), styleDim}
+			continue
+		}
 		i := x
 		if !exact {
 			i = p.view.cell(m.win.start(x, len(row)), p.n)

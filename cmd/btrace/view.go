@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -102,23 +104,29 @@ Keys are bound in $XDG_CONFIG_HOME/btrace/keys, one command a line: zoom-in = + 
 // viewer is what the viewer needs to know of a trace. What had to be computed
 // to open a launch is added to made.
 func viewer(r *trace.Reader, name string, f viewFlags, made *prepared) tui.Config {
+	opening, checking := &rowCounter{Reader: r}, &rowCounter{Reader: r}
 	cfg := tui.Config{
 		Title:    name,
 		Launches: r.Launches(),
 		Open: func(ctx context.Context, launch uint32) (replay.Timeline, error) {
-			tl, err := replay.Open(ctx, r, launch)
+			opening.begin(&launch, 2) // once for the times, once for the replay
+			tl, err := replay.Open(ctx, opening, launch)
 			if err == nil {
 				made.add(replay.Prepared(tl))
 			}
 			return tl, err
 		},
-		Sketch: func(ctx context.Context, launch uint32) (replay.Timeline, error) {
-			return replay.Sketch(ctx, r, launch)
+		Sketch: func(ctx context.Context, launch uint32, show func(replay.Timeline, int64)) error {
+			return replay.Sketch(ctx, r, launch, show)
 		},
 		LoadReport: func(ctx context.Context) (*replay.Report, error) {
-			f := checkTrace(ctx, name, r, replay.Options{})
-			return f.Report, f.Err
+			checking.begin(nil, 1)
+			if err := r.Verify(ctx); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			return replay.Check(ctx, checking, replay.Options{})
 		},
+		Progress: func() (float64, float64) { return opening.part(), checking.part() },
 		LoadStats: func(ctx context.Context, launch uint32) (*stats.Launch, error) {
 			rep, err := stats.Collect(ctx, r, stats.Options{Launch: &launch})
 			if err != nil || len(rep.Launches) == 0 {
@@ -186,6 +194,49 @@ func (p *prepared) take() []trace.Section {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.list
+}
+
+// rowCounter is a reader that counts the rows that are read of it.
+type rowCounter struct {
+	*trace.Reader
+	rows, all atomic.Int64
+}
+
+// begin counts from nothing: all rows of a launch, or of all, so many times.
+func (c *rowCounter) begin(launch *uint32, times int64) {
+	n := int64(0)
+	for _, l := range c.Info().Launches {
+		if launch == nil || l.ID == *launch {
+			n += int64(l.Rows)
+		}
+	}
+	c.rows.Store(0)
+	c.all.Store(n * times)
+}
+
+// part is how much of them has been read.
+func (c *rowCounter) part() float64 {
+	if all := c.all.Load(); all > 0 {
+		return min(float64(c.rows.Load())/float64(all), 1)
+	}
+	return 0
+}
+
+func (c *rowCounter) Blocks(ctx context.Context, q trace.Query) iter.Seq2[*trace.Block, error] {
+	blocks := c.Reader.Blocks(ctx, q)
+	if len(q.Kinds)+len(q.Barriers) > 0 { // a look for something: no reading of everything
+		return blocks
+	}
+	return func(yield func(*trace.Block, error) bool) {
+		for b, err := range blocks {
+			if err == nil {
+				c.rows.Add(int64(b.Len()))
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
 }
 
 // gallerySource is the source of the kernels that come with btrace.
