@@ -1,17 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"btrace/replay"
 	"btrace/replay/report"
-	"btrace/trace"
 	"btrace/trace/plain"
 )
 
@@ -24,19 +24,29 @@ type validateFlags struct {
 	writeBaseline  string
 	source         string
 	hazards        string
+	filesFrom      string
+	shard          string
+	jobs           int
+	merge          bool
 }
 
 func newValidate() *cobra.Command {
 	var flags validateFlags
 	cmd := &cobra.Command{
-		Use:   "validate TRACE…",
+		Use:   "validate TRACE… | --merge RESULTS.json…",
 		Short: "Check every barrier phase against the rules: verdicts for CI",
 		Long: `Validate replays traces through the barrier models and reports what breaks the rules.
 
 A TRACE is a file, a folder (every *.zst in it and below, but nothing hidden), a
-pattern with * ? [ ] and ** for any folders, or - for standard input. A file that is
-named twice is checked once. A file that cannot be read does not keep the others
-from being checked.
+pattern with * ? [ ] and ** for any folders, or - for standard input; --files-from
+reads more of them from a file, one a line (or ended by NUL). A file that is named
+twice is checked once. A file that cannot be read does not keep the others from being
+checked. Several are checked at once, one on each core; --jobs 1 takes least memory.
+
+Many machines: --shard 2/8 checks the second of eight parts of the traces. Every
+trace is in one of them, and they are about as long; all have to be given the same
+traces. --merge makes one report of the parts' --format json, the same as if all had
+been checked at once. Put --write-baseline there; --baseline may be in either place.
 
 Formats:
   text    for people; --summary has a line a file and a total, --quiet nothing
@@ -64,13 +74,11 @@ Exit code, the first that holds for any of the files:
   btrace validate --format github --source src --strict traces
   btrace validate --quiet --write-baseline known.json traces
   btrace validate --baseline known.json traces
-  my-recorder | btrace import - -o - | btrace validate -`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("validate wants at least one trace (see `btrace validate --help`)")
-			}
-			return nil
-		},
+  my-recorder | btrace import - -o - | btrace validate -
+  find runs -name '*.zst' -mtime -1 | btrace validate --summary --files-from -
+  btrace validate --shard $SLURM_ARRAY_TASK_ID/100 --format json traces > part-$SLURM_ARRAY_TASK_ID.json
+  btrace validate --merge --format junit part-*.json > btrace.xml`,
+		Args: func(cmd *cobra.Command, args []string) error { return flags.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error { return validate(cmd, flags, args) },
 	}
 	f := cmd.Flags()
@@ -82,6 +90,10 @@ Exit code, the first that holds for any of the files:
 	f.StringVar(&flags.writeBaseline, "write-baseline", "", "write what is found to this file, and accept it")
 	f.StringVar(&flags.hazards, "hazards", "on", "on or off: warn of what another schedule of the same program orders could do")
 	f.StringVar(&flags.source, "source", "", "the folder that the kernels' sources lie in here: findings then name the files in it")
+	f.StringVar(&flags.filesFrom, "files-from", "", "check the traces that this file names, too (- is standard input)")
+	f.StringVar(&flags.shard, "shard", "", "I/N: check only the I-th of N parts of the traces; I counts from 1")
+	f.IntVarP(&flags.jobs, "jobs", "j", 0, "how many traces are checked at once (default: as many as there are cores)")
+	f.BoolVar(&flags.merge, "merge", false, "put the results of several runs with --format json together")
 	return cmd
 }
 
@@ -107,6 +119,40 @@ func (f *validateFlags) format() (report.Format, error) {
 	return report.Format(f.form), nil
 }
 
+// check refuses what does not go together.
+func (f *validateFlags) check(cmd *cobra.Command, args []string) error {
+	given := cmd.Flags().Changed
+	switch {
+	case f.merge && len(args) == 0:
+		return errors.New("validate --merge wants results of `btrace validate --format json` (- is standard input)")
+	case len(args) == 0 && f.filesFrom == "":
+		return errors.New("validate wants at least one trace (see `btrace validate --help`)")
+	case f.jobs < 0, f.jobs == 0 && given("jobs"):
+		return errors.New("--jobs wants a number of traces, at least 1")
+	case given("shard") && f.writeBaseline != "":
+		return errors.New("a shard is no baseline for all: give --write-baseline with --merge")
+	case given("shard") && slices.Contains(args, "-"):
+		return errors.New("a trace on standard input cannot be in a shard: name files")
+	}
+	if f.merge {
+		for _, name := range []string{"shard", "files-from", "jobs", "hazards"} {
+			if given(name) {
+				return fmt.Errorf("--merge checks no traces: --%s goes with the runs that do", name)
+			}
+		}
+	}
+	in := 0
+	for _, name := range append([]string{f.filesFrom, f.baseline}, args...) {
+		if name == "-" {
+			in++
+		}
+	}
+	if in > 1 {
+		return errors.New("standard input can be read once only: name a file instead of one of the -")
+	}
+	return nil
+}
+
 func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 	if err := oneOf("--hazards", flags.hazards, "on", "off"); err != nil {
 		return err
@@ -119,11 +165,18 @@ func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	base, err := openBaseline(cmd, flags, args)
+	base, err := openBaseline(cmd, flags)
 	if err != nil {
 		return err
 	}
 	defer base.discard()
+	files, end, err := flags.files(cmd, args)
+	if err != nil {
+		return err
+	}
+	if end.Baseline != "" && base.report != nil {
+		return fmt.Errorf("the results were made with the baseline %s: a baseline there or here, not both", end.Baseline)
+	}
 	stdout := cmd.OutOrStdout()
 	if flags.quiet {
 		stdout = io.Discard
@@ -133,8 +186,7 @@ func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 		return err
 	}
 	var all report.Tally
-	opt := replay.Options{NoHazards: flags.hazards == "off"}
-	for f := range checkAll(cmd, traceFiles(args), opt, flags.quiet) {
+	for f := range files {
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
@@ -148,7 +200,10 @@ func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 			return err
 		}
 	}
-	end := base.end()
+	if err := cmd.Context().Err(); err != nil {
+		return err // there may have been more files
+	}
+	base.end(&end)
 	if err := out.Close(end); err != nil {
 		return err
 	}
@@ -159,6 +214,31 @@ func validate(cmd *cobra.Command, flags validateFlags, args []string) error {
 		return err
 	}
 	return verdictCode(&all, flags.strict)
+}
+
+// files are the verdicts, in their order: of the traces, which are checked as
+// they are asked for, or those that results hold.
+func (f *validateFlags) files(cmd *cobra.Command, args []string) (iter.Seq[report.File], report.End, error) {
+	if f.merge {
+		files, end, err := mergeResults(cmd, args)
+		return slices.Values(files), end, err
+	}
+	var end report.End
+	args, err := withList(cmd, args, f.filesFrom)
+	if err != nil {
+		return nil, end, err
+	}
+	traces := traceFiles(args)
+	if cmd.Flags().Changed("shard") {
+		s, err := parseShard(f.shard)
+		if err != nil {
+			return nil, end, err
+		}
+		traces, s.List = shardOf(traces, s)
+		end.Shard = &s
+	}
+	opt := replay.Options{NoHazards: f.hazards == "off"}
+	return checkAll(cmd, traces, opt, f.jobs, f.quiet), end, nil
 }
 
 // verdictCode is what validate ends with.
@@ -172,34 +252,4 @@ func verdictCode(all *report.Tally, strict bool) error {
 		return exit(exitIncomplete)
 	}
 	return nil
-}
-
-// check replays one file, for what happened in it.
-func check(cmd *cobra.Command, name string) report.File {
-	m := newMeter(cmd.ErrOrStderr(), "checking "+name, 0)
-	defer m.stop()
-	return checkFile(cmd, name, m, replay.Options{NoHazards: true})
-}
-
-func checkFile(cmd *cobra.Command, name string, m *meter, opt replay.Options) report.File {
-	r, closeTrace, err := openTrace(cmd, name, m)
-	if err != nil {
-		return report.File{Name: name, Err: err}
-	}
-	defer closeTrace()
-	return checkTrace(cmd.Context(), name, r, opt)
-}
-
-// checkTrace reads the whole file first: a verdict has to take into account
-// what is damaged at its very end.
-func checkTrace(ctx context.Context, name string, r *trace.Reader, opt replay.Options) report.File {
-	var found *replay.Report
-	err := r.Verify(ctx)
-	if err == nil {
-		found, err = replay.Check(ctx, r, opt)
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return report.File{Name: name, Report: found, Err: err}
 }

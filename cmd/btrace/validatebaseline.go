@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,11 +21,11 @@ type baseline struct {
 
 // openBaseline reads the baseline, and finds out early whether another one
 // can be written.
-func openBaseline(cmd *cobra.Command, flags validateFlags, args []string) (*baseline, error) {
+func openBaseline(cmd *cobra.Command, flags validateFlags) (*baseline, error) {
 	b := &baseline{name: flags.baseline}
 	if b.name != "" {
 		var err error
-		if b.report, err = readBaseline(cmd, b.name, args); err != nil {
+		if b.report, err = readBaseline(cmd, b.name); err != nil {
 			return nil, err
 		}
 	}
@@ -48,13 +47,9 @@ func openBaseline(cmd *cobra.Command, flags validateFlags, args []string) (*base
 	return b, nil
 }
 
-func readBaseline(cmd *cobra.Command, name string, args []string) (*report.Baseline, error) {
+func readBaseline(cmd *cobra.Command, name string) (*report.Baseline, error) {
 	var in io.Reader = cmd.InOrStdin()
-	if name == "-" {
-		if slices.Contains(args, "-") {
-			return nil, errors.New("the baseline and a trace cannot both be standard input")
-		}
-	} else {
+	if name != "-" {
 		if err := readable(name); err != nil {
 			return nil, fmt.Errorf("%w (--write-baseline makes a baseline)", err)
 		}
@@ -80,12 +75,11 @@ func (b *baseline) accept(f report.File) report.File {
 	return b.report.Accept(f)
 }
 
-// end is what the baseline knows and no file had.
-func (b *baseline) end() report.End {
-	if b.name == "" {
-		return report.End{}
+// end tells what the baseline knows and no file had.
+func (b *baseline) end(end *report.End) {
+	if b.name != "" {
+		end.Baseline, end.Gone = b.name, b.report.Gone()
 	}
-	return report.End{Baseline: b.name, Gone: b.report.Gone()}
 }
 
 // commit writes the new baseline, unless it would lack what is in files that

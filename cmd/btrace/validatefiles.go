@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // traceFile is a file to be checked, or why an argument stands for none.
@@ -38,6 +42,56 @@ func traceFiles(args []string) []traceFile {
 		}
 	}
 	return out
+}
+
+// maxList bounds a list of traces: some hundred thousand names.
+const maxList = 64 << 20
+
+// withList adds to the arguments those that a file lists, one a line; or each
+// ended by NUL, as `find -print0` writes names that may have anything in them.
+func withList(cmd *cobra.Command, args []string, name string) ([]string, error) {
+	if name == "" {
+		return args, nil
+	}
+	in := io.NopCloser(cmd.InOrStdin())
+	if name == "-" {
+		in = newMeter(io.Discard, "", 0).stream(cmd.Context(), in)
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("--files-from %s: %w", name, reason(err))
+		}
+		in = f
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, maxList+1))
+	if err != nil {
+		return nil, fmt.Errorf("--files-from %s: %w", name, reason(err))
+	}
+	if len(text) > maxList {
+		return nil, fmt.Errorf("--files-from %s: longer than %d MB", name, maxList>>20)
+	}
+	list := slices.Clone(args)
+	end := "\n"
+	if bytes.IndexByte(text, 0) >= 0 {
+		end = "\x00"
+	}
+	for line := range strings.SplitSeq(string(text), end) {
+		if end == "\n" {
+			line = strings.TrimSuffix(line, "\r")
+		}
+		switch line {
+		case "":
+		case "-":
+			return nil, fmt.Errorf("--files-from %s: it lists -: give that as an argument", name)
+		default:
+			list = append(list, line)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("--files-from %s: names no traces", name)
+	}
+	return list, nil
 }
 
 // inFolder lists the traces in a folder and below, sorted by name.

@@ -6,6 +6,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,9 +28,11 @@ type File struct {
 
 func (f *File) known(i int) bool { return f.Known != nil && f.Known[i] }
 
-// The document, version 1: {"version":1,"traces":[…],"gone":[…]}, of which
-// gone is there with a baseline only. Keys are added, never renamed or
-// removed, as long as the version stays.
+// The document, version 1: {"version":1,"traces":[…],"baseline":"…","gone":[…],
+// "shard":{…}}, of which baseline and gone are there with a baseline only, and
+// shard if these are not all traces. Keys are added, never renamed or removed,
+// as long as the version stays. ReadResults reads it back, so it has all that
+// the other formats show.
 type (
 	traceJSON struct {
 		File     string         `json:"file"`
@@ -42,8 +45,11 @@ type (
 	launchJSON struct {
 		ID      uint32         `json:"id"`
 		Kernel  string         `json:"kernel"`
+		Mangled string         `json:"mangled,omitempty"`
 		Outcome trace.Outcome  `json:"outcome"`
 		Verdict replay.Verdict `json:"verdict"`
+		// Incomplete is true if events are missing, whatever the verdict.
+		Incomplete bool `json:"incomplete,omitempty"`
 		// Proved is true if every schedule of the same program orders goes as
 		// this one did.
 		Proved bool `json:"proved,omitempty"`
@@ -71,6 +77,8 @@ type (
 		Cycle    []string      `json:"cycle,omitempty"`
 		Behind   []waitJSON    `json:"behind,omitempty"`
 		Story    []string      `json:"story,omitempty"`
+		// More is how often the same was found again at the same place.
+		More int `json:"more,omitempty"`
 		// Fingerprint is that of its Site, Known what the baseline says.
 		Fingerprint string `json:"fingerprint"`
 		Known       bool   `json:"known,omitempty"`
@@ -87,6 +95,11 @@ type (
 		File string `json:"file"`
 		Line uint32 `json:"line"`
 		PC   uint64 `json:"pc,omitempty"`
+	}
+	shardJSON struct {
+		Index uint32 `json:"index"`
+		Of    uint32 `json:"of"`
+		List  string `json:"list"`
 	}
 	eventJSON struct {
 		CTA  uint32 `json:"cta"`
@@ -128,14 +141,20 @@ func (w *jsonWriter) Close(end End) error {
 	if w.files == 0 {
 		head = `{"version":1,"traces":[]`
 	}
-	if end.Baseline == "" {
-		return writeJSON(w.w, head+"}\n", nil, "")
+	var err error
+	if end.Baseline != "" {
+		gone := []siteJSON{}
+		for _, s := range end.Gone {
+			gone = append(gone, siteJSON(s))
+		}
+		err = cmp.Or(writeJSON(w.w, head+`,"baseline":`, end.Baseline, ""), writeJSON(w.w, `,"gone":`, gone, ""))
+		head = ""
 	}
-	gone := []siteJSON{}
-	for _, s := range end.Gone {
-		gone = append(gone, siteJSON(s))
+	if end.Shard != nil && err == nil {
+		err = writeJSON(w.w, head+`,"shard":`, shardJSON(*end.Shard), "")
+		head = ""
 	}
-	return writeJSON(w.w, head+`,"gone":`, gone, "}\n")
+	return cmp.Or(err, writeJSON(w.w, head+"}\n", nil, ""))
 }
 
 // writeJSON writes a part of a document: a value, if there is one, between
@@ -169,7 +188,9 @@ func newTrace(f File) traceJSON {
 	t.Verdict = r.Verdict
 	t.Counts = countsJSON(r.Counts)
 	for _, l := range r.Launches {
-		t.Launches = append(t.Launches, launchJSON{l.Launch.ID, l.Launch.Kernel, l.Launch.Outcome, l.Verdict, l.Schedules.Proved})
+		t.Launches = append(t.Launches, launchJSON{
+			l.Launch.ID, l.Launch.Kernel, l.Launch.Mangled, l.Launch.Outcome, l.Verdict, l.Incomplete, l.Schedules.Proved,
+		})
 	}
 	for i := range r.Findings {
 		x := newFinding(&r.Findings[i], launch(r, r.Findings[i].Launch))
@@ -185,7 +206,7 @@ func newFinding(f *replay.Finding, l *trace.Launch) findingJSON {
 		Launch: f.Launch, CTA: f.CTA, Barrier: f.Barrier.String(), Phase: f.Phase,
 		Threads: rules.Threads(f.Threads, f.CTA, l), Missing: rules.Threads(f.Missing, f.CTA, l),
 		Time: f.Time, Message: f.Message, Hint: f.Hint,
-		Location: newLocation(f.Location), Events: []eventJSON{}, Story: f.Story,
+		Location: newLocation(f.Location), Events: []eventJSON{}, Story: f.Story, More: f.More,
 		Fingerprint: SiteOf(f, l).Fingerprint,
 	}
 	for _, e := range f.Events {

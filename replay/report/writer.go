@@ -35,7 +35,19 @@ type Writer interface {
 type End struct {
 	Baseline string // name of the baseline; empty where there is none
 	Gone     []Site // known findings that were not found again
+	Shard    *Shard // which part of the traces these were; nil for all of them
 }
+
+// Shard is a part of a list of traces: part Index of Of, counted from 1. List
+// is the same for all parts of one list, and another for another list. Only
+// the JSON form tells of it.
+type Shard struct {
+	Index, Of uint32
+	List      string
+}
+
+// String is the form that people write: 2/8.
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Options of a Writer.
 type Options struct {
@@ -47,7 +59,7 @@ type Options struct {
 func NewWriter(w io.Writer, format Format, opt Options) (Writer, error) {
 	switch format {
 	case Text:
-		return &textWriter{plain.NewPrinter(w)}, nil
+		return &textWriter{p: plain.NewPrinter(w)}, nil
 	case Summary:
 		return &summaryWriter{p: plain.NewPrinter(w)}, nil
 	case JSON:
@@ -62,10 +74,15 @@ func NewWriter(w io.Writer, format Format, opt Options) (Writer, error) {
 	return nil, fmt.Errorf("unknown format %q", string(format))
 }
 
-// textWriter writes the findings of each file in full.
-type textWriter struct{ p *plain.Printer }
+// textWriter writes the findings of each file in full, and a total where there
+// is more than one.
+type textWriter struct {
+	p     *plain.Printer
+	tally Tally
+}
 
 func (w *textWriter) File(f File) error {
+	w.tally.Add(f)
 	WriteText(w.p, f)
 	return w.p.Flush()
 }
@@ -73,6 +90,9 @@ func (w *textWriter) File(f File) error {
 func (w *textWriter) Close(end End) error {
 	if line := GoneLine(end.Baseline, end.Gone); line != "" {
 		w.p.Printf("%s\n", line)
+	}
+	if w.tally.Files > 1 {
+		w.p.Printf("%s\n", w.tally.String())
 	}
 	return w.p.Flush()
 }
