@@ -354,10 +354,9 @@ func (w *worker) turn(b *trace.Block, ops []trace.Op, index uint32, rows []uint3
 			s = w.newScope(index)
 		}
 		r := &w.fed
-		*r = row{
-			time: b.Time[i], op: op, num: b.First + uint64(i), cta: cta, warp: b.Warp[i], seq: b.Seq[i],
-			lanes: lanes,
-		}
+		// Field by field: as a whole it would be made elsewhere, and copied.
+		r.time, r.op, r.num, r.cta, r.warp, r.seq, r.lanes = b.Time[i], op, b.First+uint64(i), cta, b.Warp[i], b.Seq[i], lanes
+		r.pred, r.result, r.token, r.phase = 0, 0, 0, 0
 		if has := op.Has; has&rowFields != 0 {
 			if has.Has(trace.FieldPred) {
 				r.pred = b.Pred[i]

@@ -203,13 +203,7 @@ func (c *codec) warp(s *scope, w *warp) {
 	c.u32(&w.seen)
 	if w.live != w.all {
 		c.i64(&w.gone.since)
-		as(c, &w.gone.kind)
-		c.u32(&w.gone.seq)
-		c.loc(&w.gone.loc)
-		if int(w.gone.kind) >= trace.NumKinds {
-			c.fail("no such kind")
-			w.gone.kind = trace.KindUnknown
-		}
+		c.event(&w.gone)
 	}
 	c.u32(&w.rows)
 	c.u32(&w.maxSeq)
@@ -248,9 +242,7 @@ func (c *codec) strand(s *scope, st *strand) {
 	c.u32(&st.result)
 	c.i64(&st.since)
 	c.u64(&st.step)
-	as(c, &st.kind)
-	c.u32(&st.seq)
-	c.loc(&st.loc)
+	c.event(st)
 	var ref BarrierRef
 	switch {
 	case c.reading:
@@ -280,10 +272,27 @@ func (c *codec) strand(s *scope, st *strand) {
 	} else {
 		st.co = s.collectiveAt(ref)
 	}
-	if st.wait == waitMbar && st.mb == nil || st.wait == waitCollective && st.co == nil || int(st.kind) >= trace.NumKinds {
+	if st.wait == waitMbar && st.mb == nil || st.wait == waitCollective && st.co == nil {
 		c.fail("a wait on no barrier")
-		st.wait, st.kind = running, trace.KindUnknown
+		st.wait = running
 	}
+}
+
+// event is what a checkpoint holds of a strand's last event: what it was, and
+// where.
+func (c *codec) event(st *strand) {
+	kind, loc := st.kind(), st.loc()
+	as(c, &kind)
+	c.u32(&st.seq)
+	c.loc(&loc)
+	if !c.reading {
+		return
+	}
+	if int(kind) >= trace.NumKinds {
+		c.fail("no such kind")
+		kind = trace.KindUnknown
+	}
+	st.op = &trace.Op{Kind: kind, File: loc.File, Line: loc.Line, PC: loc.PC}
 }
 
 func (c *codec) row(w *warp, r *row) {

@@ -124,7 +124,8 @@ func (s *scope) collect(w *warp, r *row, forced bool) bool {
 		if !s.collectAgrees(c, r, c.m.Phase, w, forced) {
 			return false
 		}
-		s.become(w, r, strand{split: true, co: c})
+		st := s.become(w, r)
+		st.split, st.co = true, c
 		c.tally.add(r.who(), 1)
 		if s.watch != nil {
 			s.watch.arrived(r, c.at(), uint64(popcount(r.lanes)), c.m.Expected())
@@ -137,7 +138,8 @@ func (s *scope) collect(w *warp, r *row, forced bool) bool {
 		if !s.collectAgrees(c, r, phase, w, forced) {
 			return false
 		}
-		st := s.become(w, r, strand{wait: waitCollective, co: c, phase: phase})
+		st := s.become(w, r)
+		st.wait, st.co, st.phase = waitCollective, c, phase
 		if owed := c.m.Owed(id, w.id, r.lanes); owed != 0 && owed != r.lanes && phase < c.m.Phase {
 			// The others wait for the phase under way.
 			rest := *st
@@ -151,21 +153,27 @@ func (s *scope) collect(w *warp, r *row, forced bool) bool {
 			rule = rules.GroupMissingThread
 		}
 		s.parting = s.parting[:0]
-		in := func(st *strand) bool {
-			if st.wait != waitCollective || st.co != c {
-				return false
+		for i := range w.strands {
+			st := &w.strands[i]
+			if st.lanes&r.lanes != 0 && st.wait == waitCollective && st.co == c {
+				s.parting = append(s.parting, parting{lanes: st.lanes & r.lanes, phase: st.phase})
 			}
-			s.parting = append(s.parting, strand{lanes: st.lanes & r.lanes, phase: st.phase})
-			return true
 		}
-		if !s.leaveWait(w, r, forced, in, rule, c.at()) {
+		if len(s.parting) == 0 && !s.comesFromNowhere(w, r, forced, rule, c.at()) {
 			return false
 		}
+		s.become(w, r)
 		s.parts(w, r, c)
 		return true
 	}
 	s.collectiveDone(c, w, r)
 	return true
+}
+
+// parting is lanes that come out of a wait, and the phase that it was for.
+type parting struct {
+	lanes uint32
+	phase uint64
 }
 
 // parts tells the order of lanes that came out of a wait, each of its phase.

@@ -128,6 +128,9 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
+// broken reports whether the current operation broke a rule of the models.
+func (s *scope) broken() bool { return len(s.eff.Violations) > 0 }
+
 // violations files what the models say the current operation broke.
 func (s *scope) violations(w *warp, r *row, ref BarrierRef) {
 	for _, v := range s.eff.Violations {

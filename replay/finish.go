@@ -192,7 +192,7 @@ func (s *scope) stuckBarriers() []*stuck {
 				}
 				who := Lanes{CTA: c.id, Warp: w.id, Mask: st.lanes}
 				n.warps = append(n.warps, stuckStrand{w, st})
-				n.Waits = addWait(n.Waits, Wait{BarrierRef: ref, Threads: []Lanes{who}, Location: st.loc, Since: st.since})
+				n.Waits = addWait(n.Waits, Wait{BarrierRef: ref, Threads: []Lanes{who}, Location: st.loc(), Since: st.since})
 				n.Events = append(n.Events, EventRef{CTA: c.id, Warp: w.id, Seq: st.seq})
 			}
 		}
@@ -230,7 +230,7 @@ func (s *scope) whereabouts(w *warp, lanes uint32) []diagnose.Absent {
 	}
 	if gone := lanes & w.all &^ w.live; gone != 0 {
 		a := part(gone, diagnose.Exited)
-		a.Location, a.Op = w.left.loc, w.left.kind.String()
+		a.Location, a.Op = w.left.loc(), w.left.kind().String()
 	}
 	if never := lanes & w.live &^ w.seen; never != 0 {
 		part(never, diagnose.NotStarted)
@@ -247,7 +247,7 @@ func (s *scope) whereabouts(w *warp, lanes uint32) []diagnose.Absent {
 			why = diagnose.Elsewhere
 		}
 		a := part(mask, why)
-		a.Location, a.Op = st.loc, st.kind.String()
+		a.Location, a.Op = st.loc(), st.kind().String()
 		if held {
 			a.At = ref
 		}

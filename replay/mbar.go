@@ -257,7 +257,7 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	}
 	if live && !agrees(m, r) {
 		if has.Has(trace.FieldPhase) && r.phase < m.Phase && mb.forced && r.phase+1 == m.Phase {
-			s.become(w, r, strand{split: true}) // the late arrival of a phase that was ended without it
+			s.become(w, r).split = true // the late arrival of a phase that was ended without it
 			return true
 		}
 		if !forced {
@@ -267,7 +267,7 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	} else if live && !forced && uint64(n)*uint64(a.Count) > uint64(m.Pending) && m.Expected > 0 && !a.NoComplete && n == 1 {
 		return false // more than is pending: another order may have room
 	}
-	s.become(w, r, strand{split: true})
+	s.become(w, r).split = true
 	if mb.adopted {
 		return true
 	}
@@ -293,9 +293,11 @@ func (s *scope) mbarArrive(w *warp, r *row, forced bool) bool {
 	if has.Has(trace.FieldToken) {
 		mb.remember(r.token, tok.Phase)
 	}
-	ref := mb.at()
-	ref.Phase = before
-	s.violations(w, r, ref)
+	if s.broken() {
+		ref := mb.ref
+		ref.Phase = before
+		s.violations(w, r, ref)
+	}
 	s.apply(w.cta, running)
 	s.advanced(mb, before)
 	if spills {
@@ -355,8 +357,7 @@ func (s *scope) wrongToken(w *warp, r *row, mb *mbar) {
 // afterExit reports a remote operation on a CTA that has gone: its shared
 // memory has, too.
 func (s *scope) afterExit(w *warp, r *row, mb *mbar) {
-	owner := s.cta(mb.ref.CTA)
-	if mb.ref.CTA == w.cta.id || owner.live > 0 || s.mute {
+	if mb.ref.CTA == w.cta.id || s.mute || s.cta(mb.ref.CTA).live > 0 {
 		return
 	}
 	s.breach(rules.ClusterExitEarly, mb.at(), r,
@@ -379,7 +380,7 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 		mb.tooEarly(r)
 		return false
 	}
-	s.become(w, r, strand{})
+	s.become(w, r)
 	if mb.adopted {
 		return true
 	}
@@ -387,7 +388,6 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 	s.afterExit(w, r, mb)
 	n := int64(max(popcount(r.lanes), 1))
 	before := mb.m.Phase
-	ref := mb.at()
 	if r.op.Kind != trace.KindMbarCopy {
 		s.order.transfers(w, r, mb)
 	}
@@ -419,7 +419,11 @@ func (s *scope) mbarTx(w *warp, r *row, forced bool) bool {
 			mb.m.ExpectTx(0, &s.eff) // says why it cannot take it
 		}
 	}
-	s.violations(w, r, ref)
+	if s.broken() {
+		ref := mb.ref
+		ref.Phase = before
+		s.violations(w, r, ref)
+	}
 	s.landing = r.op.Kind == trace.KindMbarCompleteTx
 	s.advanced(mb, before)
 	s.landing = false

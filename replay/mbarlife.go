@@ -26,7 +26,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 		if !s.usable(mb, forced) {
 			return false
 		}
-		s.become(w, r, strand{})
+		s.become(w, r)
 		s.remote(w, r, mb)
 		s.order.invalidated(w, r, mb)
 		mb.m.Inval(&s.eff)
@@ -34,7 +34,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 		s.progress = true
 		return true
 	}
-	s.become(w, r, strand{})
+	s.become(w, r)
 	s.remote(w, r, mb)
 	ref := mb.at()
 	mb.again = mb.m.Life == barrier.Live

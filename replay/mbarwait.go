@@ -69,7 +69,7 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 	}
 	before, late := s.stepOf(w, r), !exact && s.movedSince(w, r, mb)
 	if isTest {
-		s.become(w, r, strand{})
+		s.become(w, r)
 	} else {
 		if s.watch != nil {
 			s.watch.used(mb.ref)
@@ -77,11 +77,11 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 		if s.watch != nil && live && !mb.passed(uint64(max(phase, 0))) {
 			mb.waiters = append(mb.waiters, w)
 		}
-		s.become(w, r, strand{wait: waitMbar, mb: mb, phase: uint64(max(phase, 0)), parity: !exact, late: late})
-	}
-	if phase < 0 {
-		// A fresh barrier counts the phase before its first as complete.
-		w.strands[len(w.strands)-1].wait = waitMbarFree(isTest)
+		st := s.become(w, r)
+		st.wait, st.mb, st.phase, st.parity, st.late = waitMbar, mb, uint64(max(phase, 0)), !exact, late
+		if phase < 0 {
+			st.wait = passedMbar // a fresh barrier counts the phase before its first as complete
+		}
 	}
 	if mb.adopted {
 		return true
@@ -93,7 +93,9 @@ func (s *scope) mbarWait(w *warp, r *row, forced bool) bool {
 	} else if exact {
 		s.strayToken(w, r, mb, uint64(phase))
 	}
-	s.violations(w, r, mb.at())
+	if s.broken() {
+		s.violations(w, r, mb.at())
+	}
 	if !isTest || success {
 		mb.maxWait = max(mb.maxWait, phase)
 		mb.clear(r, uint64(max(phase, 0)), exact, before)
@@ -155,14 +157,6 @@ func alias(mb *mbar, phase int64) int64 {
 	return now - 1
 }
 
-// waitMbarFree is the state of lanes whose wait, or test, has passed already.
-func waitMbarFree(test bool) waitKind {
-	if test {
-		return running
-	}
-	return passedMbar
-}
-
 // mbarDone takes lanes out of a wait.
 func (s *scope) mbarDone(w *warp, r *row, forced bool) bool {
 	mb := s.owner(w, r)
@@ -204,7 +198,7 @@ func (s *scope) mbarDone(w *warp, r *row, forced bool) bool {
 		mb.waited(r.who(), phase)
 		s.order.waited(w, r, mb, phase, true)
 	}
-	s.become(w, r, strand{})
+	s.become(w, r)
 	return true
 }
 
@@ -301,11 +295,9 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 	m := &mb.m
 	if !m.Function { // a barrier of which nothing else was recorded
 		s.unknown = true
-		now := strand{}
-		if r.op.Kind == trace.KindCompletionBegin {
-			now = strand{wait: completing, mb: mb}
+		if now := s.become(w, r); r.op.Kind == trace.KindCompletionBegin {
+			now.wait, now.mb = completing, mb
 		}
-		s.become(w, r, now)
 		return true
 	}
 	if !s.usable(mb, forced) {
@@ -313,7 +305,7 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 	}
 	if r.op.Kind == trace.KindCompletionEnd {
 		before := m.Phase
-		s.become(w, r, strand{})
+		s.become(w, r)
 		s.order.runs(w, r, mb)
 		if m.Completing {
 			m.Advance(&s.eff)
@@ -336,6 +328,7 @@ func (s *scope) completion(w *warp, r *row, forced bool) bool {
 	}
 	mb.runner = r.who()
 	s.order.runs(w, r, mb)
-	s.become(w, r, strand{wait: completing, mb: mb, phase: uint64(max(mb.fnPhase, 0))})
+	now := s.become(w, r)
+	now.wait, now.mb, now.phase = completing, mb, uint64(max(mb.fnPhase, 0))
 	return true
 }

@@ -98,7 +98,7 @@ func (o *observation) changed(s *scope, w *warp, r *row) {
 // waited tells of lanes of a strand that leave their wait by a row, or of a
 // strand that never does where there is none.
 func (o *observation) waited(s *scope, w *warp, st *strand, r *row) {
-	x := WaitSpan{Who: Lanes{CTA: w.cta.id, Warp: w.id, Mask: st.lanes}, At: st.loc, From: st.since, Completed: st.free}
+	x := WaitSpan{Who: Lanes{CTA: w.cta.id, Warp: w.id, Mask: st.lanes}, At: st.loc(), From: st.since, Completed: st.free}
 	switch st.wait {
 	case waitNamed:
 		x.BarrierRef = BarrierRef{CTA: w.cta.id, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(st.bar)}}

@@ -54,7 +54,7 @@ type scope struct {
 
 	eff      barrier.Effect // scratch of the current operation
 	landed   barrier.Effect // and of asynchronous work that finishes
-	parting  []strand       // scratch: lanes and phases that come out of a wait
+	parting  []parting      // scratch: what comes out of a wait
 	now      int64          // time of the row that is fed
 	step     uint64         // rows performed
 	progress bool           // something completed since the last drain

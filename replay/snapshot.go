@@ -68,13 +68,13 @@ func (s *scope) warpState(w *warp) WarpState {
 	ws := WarpState{CTA: w.cta.id, Warp: w.id}
 	if gone := w.all &^ w.live; gone != 0 {
 		ws.Strands = append(ws.Strands, Strand{
-			Lanes: gone, Activity: Exited, Since: w.gone.since, Op: w.gone.kind.String(), Seq: w.gone.seq, Location: s.place(w.gone.loc),
+			Lanes: gone, Activity: Exited, Since: w.gone.since, Op: w.gone.kind().String(), Seq: w.gone.seq, Location: s.place(w.gone.loc()),
 		})
 	}
 	for i := range w.strands {
 		st := &w.strands[i]
 		ws.Strands = append(ws.Strands, Strand{
-			Lanes: st.lanes, Activity: s.activity(st), On: s.on(w, st), Since: st.since, Op: st.kind.String(), Seq: st.seq, Location: s.place(st.loc),
+			Lanes: st.lanes, Activity: s.activity(st), On: s.on(w, st), Since: st.since, Op: st.kind().String(), Seq: st.seq, Location: s.place(st.loc()),
 		})
 	}
 	if rest := w.live &^ w.seen; rest != 0 {

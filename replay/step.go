@@ -42,7 +42,7 @@ func (s *scope) perform(w *warp, r *row, forced bool) bool {
 	s.eff.Reset()
 	switch r.op.Kind {
 	case trace.KindEnter:
-		s.become(w, r, strand{})
+		s.become(w, r)
 	case trace.KindExit:
 		s.exit(w, r)
 	case trace.KindBarArrive, trace.KindBarSync, trace.KindBarRed:
@@ -65,15 +65,24 @@ func (s *scope) perform(w *warp, r *row, forced bool) bool {
 		trace.KindGroupArrive, trace.KindGroupWait, trace.KindGroupDone:
 		return s.collect(w, r, forced)
 	case trace.KindSyncwarp:
-		s.become(w, r, strand{wait: waitSyncwarp, phase: w.sync.Phase})
+		st := s.become(w, r)
+		st.wait, st.phase = waitSyncwarp, w.sync.Phase
 		s.order.meets(w, r)
 		w.sync.Sync(r.lanes, r.op.Mask, &s.eff)
 		s.own(w)
-		s.violations(w, r, s.syncRef(w))
+		if s.broken() {
+			s.violations(w, r, s.syncRef(w))
+		}
 	case trace.KindSyncwarpDone:
-		if !s.leaveWait(w, r, forced, func(st *strand) bool { return st.wait == waitSyncwarp }, rules.SyncwarpMissingLane, s.syncRef(w)) {
+		in := false
+		for i := range w.strands {
+			st := &w.strands[i]
+			in = in || st.lanes&r.lanes != 0 && st.wait == waitSyncwarp
+		}
+		if !in && !s.comesFromNowhere(w, r, forced, rules.SyncwarpMissingLane, s.syncRef(w)) {
 			return false
 		}
+		s.become(w, r)
 		s.order.met(w, r)
 	case trace.KindTrap:
 		if s.trap == "" {
@@ -84,7 +93,7 @@ func (s *scope) perform(w *warp, r *row, forced bool) bool {
 			cp := *r
 			s.trapRow = &cp
 		}
-		s.become(w, r, strand{})
+		s.become(w, r)
 	}
 	return true
 }
@@ -127,25 +136,15 @@ func (s *scope) own(w *warp) {
 	s.apply(w.cta, waitSyncwarp)
 }
 
-// leaveWait takes lanes out of a wait that match says they are in. Lanes that
-// are in none came out of something that they never went into: only a lost
-// event explains that.
-func (s *scope) leaveWait(w *warp, r *row, forced bool, match func(*strand) bool, early barrier.Rule, ref BarrierRef) bool {
-	in := false
-	for i := range w.strands {
-		if st := &w.strands[i]; st.lanes&r.lanes != 0 && match(st) {
-			in = true
-		}
-	}
-	if !in && !forced && !w.holed() {
-		return false
-	}
-	if !in && forced {
+// comesFromNowhere is called for lanes that come out of a wait that they are
+// not in, and reports whether they may: if the recording says so, and only
+// where it does, or if the event is lost by which they went in.
+func (s *scope) comesFromNowhere(w *warp, r *row, forced bool, early barrier.Rule, ref BarrierRef) bool {
+	if forced {
 		s.breach(early, ref, r,
 			"%s came out of %s without having gone in", s.text(r.who(), ref.CTA), ref.Barrier)
 	}
-	s.become(w, r, strand{})
-	return true
+	return forced || w.holed()
 }
 
 // exit takes lanes out of every barrier that counts the living.
@@ -159,7 +158,7 @@ func (s *scope) exit(w *warp, r *row) {
 	s.order.exit(w, r)
 	s.leave(w, r)
 	w.live &^= lanes
-	w.gone = strand{lanes: w.gone.lanes | lanes, since: r.time, kind: r.op.Kind, seq: r.seq, loc: r.loc()}
+	w.gone = strand{lanes: w.gone.lanes | lanes, since: r.time, op: r.op, seq: r.seq}
 	w.cta.live -= popcount(lanes)
 	s.exited += uint64(popcount(lanes))
 	s.progress = true // others may have waited for these lanes to go
@@ -187,26 +186,28 @@ func (s *scope) bar(w *warp, r *row) {
 		Kind: namedKind(r.op), Warp: w.id, Lanes: r.lanes, Bar: r.op.Bar, Count: r.op.Count,
 		Aligned: r.op.Aligned, Pred: r.pred, Site: r.site(),
 	}
-	next := strand{wait: waitNamed, bar: id, phase: b.Phase}
+	st := s.become(w, r)
+	st.wait, st.bar, st.phase = waitNamed, id, b.Phase
 	if op.Kind == barrier.NamedArrive {
-		next.wait = heldNamed
+		st.wait = heldNamed
 	}
-	s.become(w, r, next)
 	if op.Kind != barrier.NamedArrive && op.Count == 0 {
 		s.inFlight(w, r)
 	}
 	if !b.Active {
 		c.bars[id].forced = false
 	}
-	ref := s.namedRef(c, id)
+	phase := b.Phase
 	c.bars[id].tally.add(r.who(), 1)
 	c.bars[id].implicit = op.Count == 0
 	s.order.arrival(w, r, id)
 	c.named.Do(op, &s.eff)
 	if s.watch != nil {
-		s.watch.arrived(r, ref, uint64(popcount(r.lanes)), uint64(c.named.Expected(int(id))))
+		s.watch.arrived(r, s.namedIn(c, id, phase), uint64(popcount(r.lanes)), uint64(c.named.Expected(int(id))))
 	}
-	s.violations(w, r, ref)
+	if s.broken() {
+		s.violations(w, r, s.namedIn(c, id, phase))
+	}
 	s.target(w, r)
 	s.namedDone(c)
 }
@@ -225,8 +226,13 @@ func namedKind(op *trace.Op) barrier.NamedKind {
 	return barrier.NamedRedPopc
 }
 
+// namedRef is a named barrier in the phase that it is in.
 func (s *scope) namedRef(c *cta, id uint32) BarrierRef {
-	return BarrierRef{CTA: c.id, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}, Phase: c.named.Bars[id].Phase}
+	return s.namedIn(c, id, c.named.Bars[id].Phase)
+}
+
+func (s *scope) namedIn(c *cta, id uint32, phase uint64) BarrierRef {
+	return BarrierRef{CTA: c.id, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}, Phase: phase}
 }
 
 // namedDone applies the effect of the CTA's named barriers.
@@ -251,25 +257,26 @@ func (s *scope) namedDone(c *cta) {
 // returned.
 func (s *scope) barDone(w *warp, r *row, forced bool) bool {
 	id := r.op.Bar % barrier.NumNamed
-	ref := s.namedRef(w.cta, id)
 	var want uint32
 	var phase uint64
-	reduced := false
-	match := func(st *strand) bool {
-		in := st.wait == waitNamed && st.bar == id
-		if in {
-			phase = st.phase
+	in, reduced := false, false
+	for i := range w.strands {
+		st := &w.strands[i]
+		if st.lanes&r.lanes == 0 || st.wait != waitNamed || st.bar != id {
+			continue
 		}
-		if in && st.kind == trace.KindBarRed {
+		in, phase = true, st.phase
+		if st.op.Kind == trace.KindBarRed {
 			want, reduced = st.result, true
 		}
-		return in
 	}
-	if !s.leaveWait(w, r, forced, match, rules.BarEarlyRelease, ref) {
+	if !in && !s.comesFromNowhere(w, r, forced, rules.BarEarlyRelease, s.namedRef(w.cta, id)) {
 		return false
 	}
+	s.become(w, r)
 	s.order.left(w, r, id, phase)
 	if reduced && !forced && r.op.Has.Has(trace.FieldResult) && r.result != want {
+		ref := s.namedRef(w.cta, id)
 		ref.Phase = phase
 		s.breach(rules.BarRedResult, ref, r,
 			"%s got %d from the reduction on %s, the predicates of phase %d give %d",

@@ -25,21 +25,36 @@ type strand struct {
 	lanes  uint32
 	wait   waitKind
 	free   bool // a model has released it
-	bar    uint32
-	mb     *mbar
-	co     *collective
-	phase  uint64 // of the wait
-	parity bool   // waits for the parity of the phase
-	result uint32 // of a reduction
-	split  bool   // its last event was an arrive, and it has not begun to wait
+	parity bool // waits for the parity of the phase
+	split  bool // its last event was an arrive, and it has not begun to wait
 	// restarted: the mbarrier that it waited on was initialised again.
 	restarted bool
+	late      bool   // the barrier went on between its last event and its wait
+	bar       uint32 // named barrier
+	result    uint32 // of a reduction
+	mb        *mbar
+	co        *collective
+	phase     uint64 // of the wait
 	since     int64
-	step      uint64     // of its last event
-	late      bool       // the barrier went on between its last event and its wait
-	kind      trace.Kind // its last event
-	seq       uint32
-	loc       Location
+	step      uint64    // of its last event
+	op        *trace.Op // its last event; nil before the first
+	seq       uint32    // and the number of that
+}
+
+// kind is the kind of the strand's last event.
+func (st *strand) kind() trace.Kind {
+	if st.op == nil {
+		return trace.KindUnknown
+	}
+	return st.op.Kind
+}
+
+// loc is the place of the strand's last event.
+func (st *strand) loc() Location {
+	if st.op == nil {
+		return Location{}
+	}
+	return Location{File: st.op.File, Line: st.op.Line, PC: st.op.PC}
 }
 
 // warp is one warp of a CTA.
@@ -66,25 +81,33 @@ type warp struct {
 	lost bool
 }
 
-// become puts the lanes of a row into one strand, in the state that next
-// says. Lanes that did an operation together have a common history from then
-// on.
-func (s *scope) become(w *warp, r *row, next strand) *strand {
-	s.leave(w, r)
+// become puts the lanes of a row into one strand, which is running. Lanes that
+// did an operation together have a common history from then on. Nearly always
+// that is all lanes of the warp, and they did the one before together, too.
+func (s *scope) become(w *warp, r *row) *strand {
+	if len(w.strands) == 1 && w.strands[0].lanes&^r.lanes == 0 {
+		s.seen(w, r)
+	} else {
+		s.leave(w, r)
+		w.strands = append(w.strands, strand{})
+	}
 	s.step++
-	w.strands = append(w.strands, next)
 	st := &w.strands[len(w.strands)-1]
-	st.step = s.step
-	st.lanes, st.since, st.kind, st.seq, st.loc = r.lanes, r.time, r.op.Kind, r.seq, r.loc()
+	*st = strand{lanes: r.lanes, since: r.time, step: s.step, op: r.op, seq: r.seq}
 	return st
 }
 
-// leave takes the lanes of a row out of their strands.
-func (s *scope) leave(w *warp, r *row) {
+// seen is told of every row before its lanes change their state.
+func (s *scope) seen(w *warp, r *row) {
 	if s.watch != nil {
 		s.watch.changed(s, w, r)
 	}
 	w.seen |= r.lanes
+}
+
+// leave takes the lanes of a row out of their strands.
+func (s *scope) leave(w *warp, r *row) {
+	s.seen(w, r)
 	keep := 0
 	for i := range w.strands {
 		st := &w.strands[i]
@@ -108,7 +131,8 @@ func (s *scope) note(w *warp, r *row) {
 		return // it has no number of its own
 	}
 	w.rows++
-	if w.rows == 1 && r.seq == 0 {
+	if r.seq == w.rows-1 && w.maxSeq <= r.seq && w.holeRow == nil {
+		w.maxSeq = r.seq // none is missing
 		return
 	}
 	if r.seq > w.maxSeq {
@@ -151,6 +175,12 @@ type tallied struct {
 
 // add adds n for each of the lanes.
 func (t *tally) add(who Lanes, n int64) {
+	for i := range *t { // as a rule it is there
+		if e := &(*t)[i]; e.Lanes == who {
+			e.n += n
+			return
+		}
+	}
 	left := who.Mask
 	for i := 0; i < len(*t) && left != 0; i++ {
 		if e := &(*t)[i]; e.Warp == who.Warp && e.CTA == who.CTA && e.Mask&left != 0 {
@@ -164,6 +194,12 @@ func (t *tally) add(who Lanes, n int64) {
 
 // set sets the value of each of the lanes.
 func (t *tally) set(who Lanes, n int64) {
+	for i := range *t { // as a rule it is there
+		if e := &(*t)[i]; e.Lanes == who {
+			e.n = n
+			return
+		}
+	}
 	left := who.Mask
 	for i := 0; i < len(*t) && left != 0; i++ {
 		if e := &(*t)[i]; e.Warp == who.Warp && e.CTA == who.CTA && e.Mask&left != 0 {
