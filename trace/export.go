@@ -110,9 +110,10 @@ func (e *Event) appendValue(b []byte, s *FieldSpec) []byte {
 // ExportNDJSON writes the rows that q selects in the interchange form:
 // launch after launch, each with its launch line, its rows in stored order,
 // and its launch_end line if it ended. Lines of unknown types are written at
-// their places, unless q selects rows.
-func ExportNDJSON(w io.Writer, r *Reader, q Query) error {
-	x := &exporter{r: r, out: bufio.NewWriterSize(w, 64<<10), q: q, whole: newFilter(q).all}
+// their places, unless q selects rows. When ctx is done it stops, with its
+// error; what was written until then is a part.
+func ExportNDJSON(ctx context.Context, w io.Writer, r *Reader, q Query) error {
+	x := &exporter{ctx: ctx, r: r, out: bufio.NewWriterSize(w, 64<<10), q: q, whole: newFilter(q).all}
 	if err := x.export(); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
@@ -120,6 +121,7 @@ func ExportNDJSON(w io.Writer, r *Reader, q Query) error {
 }
 
 type exporter struct {
+	ctx   context.Context
 	r     *Reader
 	out   *bufio.Writer
 	q     Query
@@ -139,6 +141,9 @@ func (x *exporter) export() error {
 		if x.q.Launch != nil && *x.q.Launch != l.ID {
 			continue
 		}
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
 		if err := x.launch(l); err != nil {
 			return err
 		}
@@ -154,7 +159,7 @@ func (x *exporter) launch(l *Launch) error {
 	q := x.q
 	q.Launch = &l.ID
 	var e Event
-	for b, err := range x.r.Blocks(context.Background(), q) {
+	for b, err := range x.r.Blocks(x.ctx, q) {
 		if err != nil {
 			return err
 		}
@@ -188,6 +193,9 @@ func (x *exporter) keep(launch uint32, flags uint8, row uint64) error {
 		return nil
 	}
 	for {
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
 		line, ok, err := x.kept.next(launch, flags, row)
 		if !ok || err != nil {
 			return err

@@ -71,7 +71,7 @@ func rowsOf(t tb, r *Reader, q Query) []Event {
 func exported(t tb, r *Reader, q Query) string {
 	t.Helper()
 	var b strings.Builder
-	if err := ExportNDJSON(&b, r, q); err != nil {
+	if err := ExportNDJSON(context.Background(), &b, r, q); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -186,7 +186,7 @@ func TestHostileFiles(t *testing.T) {
 				rows += b.Len()
 			}
 			must(t, r.Verify(t.Context()))
-			must(t, ExportNDJSON(io.Discard, r, Query{}))
+			must(t, ExportNDJSON(t.Context(), io.Discard, r, Query{}))
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 48<<20 {
 				t.Errorf("%d bytes were allocated", n)

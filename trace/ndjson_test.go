@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -205,7 +207,7 @@ func (failingWriter) Write([]byte) (int, error) { return 0, errDisk }
 
 func TestExportThatCannotWrite(t *testing.T) {
 	r := open(t, small(t))
-	if err := ExportNDJSON(failingWriter{}, r, Query{}); !errors.Is(err, errDisk) {
+	if err := ExportNDJSON(t.Context(), failingWriter{}, r, Query{}); !errors.Is(err, errDisk) {
 		t.Errorf("%v", err)
 	}
 }
@@ -239,4 +241,50 @@ func TestExportOfADamagedFile(t *testing.T) {
 	if d := r.Damage(); len(d) != 2 || !errors.Is(d[1].Err, ErrCorrupt) {
 		t.Errorf("%v", d)
 	}
+}
+
+// An export that is stopped says so, at whatever place it is.
+func TestExportStops(t *testing.T) {
+	var file bytes.Buffer
+	w, err := NewWriter(&file, Options{BlockRows: 64, MaxAge: -1})
+	must(t, err)
+	s := synthetic{CTAs: 2, Stages: 2, Rounds: 3}
+	must(t, w.Begin(s.launch()))
+	must(t, w.Write(s.events()))
+	must(t, w.AddLine(`{"type":"note"}`))
+	must(t, w.Close())
+	r := open(t, file.Bytes())
+	whole := exported(t, r, Query{})
+	stopped := 0
+	for looks := 0; ; looks++ {
+		var b strings.Builder
+		ctx := &impatient{Context: context.Background(), looks: looks}
+		err := ExportNDJSON(ctx, &b, r, Query{})
+		if err == nil {
+			if b.String() != whole {
+				t.Error("what was written is not the whole")
+			}
+			break
+		}
+		stopped++
+		if !errors.Is(err, context.Canceled) || len(b.String()) >= len(whole) {
+			t.Fatalf("after %d looks: %v, and %d bytes of %d", looks, err, b.Len(), len(whole))
+		}
+	}
+	if blocks := r.NumBlocks(); stopped < blocks {
+		t.Errorf("an export of %d blocks can be stopped at %d places", blocks, stopped)
+	}
+}
+
+// impatient is done after it has been looked at so often.
+type impatient struct {
+	context.Context
+	looks int
+}
+
+func (c *impatient) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
 }

@@ -132,7 +132,7 @@ func compressLines(to io.Writer, r *trace.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := trace.ExportNDJSON(z, r, trace.Query{}); err != nil {
+	if err := trace.ExportNDJSON(context.Background(), z, r, trace.Query{}); err != nil {
 		return err
 	}
 	return z.Close()

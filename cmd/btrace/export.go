@@ -88,7 +88,7 @@ func (f *exportFlags) writer(name string, r *trace.Reader) func(ctx context.Cont
 		case "html":
 			return f.page(ctx, w, name, r)
 		}
-		return trace.ExportNDJSON(w, r, trace.Query{})
+		return trace.ExportNDJSON(ctx, w, r, trace.Query{})
 	}
 }
 

@@ -66,8 +66,8 @@ func BenchmarkExport(b *testing.B) {
 	rows := float64(r.Info().Rows)
 	for name, write := range map[string]func(context.Context, io.Writer, *trace.Reader) error{
 		"csv": WriteCSV, "parquet": WriteParquet,
-		"ndjson": func(_ context.Context, w io.Writer, r *trace.Reader) error {
-			return trace.ExportNDJSON(w, r, trace.Query{})
+		"ndjson": func(ctx context.Context, w io.Writer, r *trace.Reader) error {
+			return trace.ExportNDJSON(ctx, w, r, trace.Query{})
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -53,7 +53,7 @@ func asCSV(t testing.TB, r *trace.Reader) [][]string {
 func lines(t *testing.T, r *trace.Reader) []map[string]any {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := trace.ExportNDJSON(&buf, r, trace.Query{}); err != nil {
+	if err := trace.ExportNDJSON(t.Context(), &buf, r, trace.Query{}); err != nil {
 		t.Fatal(err)
 	}
 	var out []map[string]any
