@@ -133,7 +133,8 @@ func (o *writer) counter(parent uint64, name string) (uuid uint64) {
 }
 
 // event is a TrackEvent being made.
-func event(kind, track uint64) (m message) {
+func event(kind, track uint64) message {
+	m := make(message, 0, 192) // most are shorter
 	m.uint(eventType, kind)
 	m.uint(eventTrack, track)
 	return m
@@ -146,7 +147,7 @@ func (m *message) named(category, name string) {
 }
 
 func (m *message) note(name string, v any) {
-	var a message
+	a := make(message, 0, 64)
 	a.text(annotationName, name)
 	switch v := v.(type) {
 	case uint64:
@@ -166,7 +167,7 @@ func (m *message) source(l *trace.Launch, at replay.Location) {
 	if file == "" {
 		file = l.Program
 	}
-	var s message
+	s := make(message, 0, 64)
 	s.text(sourceFile, file)
 	s.uint(sourceLine, uint64(at.Line))
 	m.sub(eventSource, s)
