@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"fmt"
+	"math"
 	"strings"
 
 	"btrace/capture/ptx"
@@ -76,10 +78,14 @@ func (p *probe) bar(i interp.Instruction) {
 	first, last := i.Span()
 
 	p.clock("%bt_c")
-	p.barOperand(ops)
-	p.lanes(p.guard)
-	if !p.agree(ops) {
-		p.split(p.guard, "b32", "%bt_o")
+	operand := p.barOperand(ops, false)
+	r, inRun := p.runs[i.Instruction]
+	if !inRun || r.slots > 0 {
+		p.lanes(p.guard)
+		if !p.agree(ops) {
+			p.split(p.guard, "b32", "%bt_o")
+		}
+		p.leader(p.guard)
 	}
 	var values []value
 	if pred != nil {
@@ -87,14 +93,14 @@ func (p *probe) bar(i interp.Instruction) {
 		p.emitFor(p.guard, "vote.sync.ballot.b32 %%bt_n, %s, %%bt_m;", p.text(pred))
 		values = []value{p.wide("%bt_n"), p.zero()}
 	}
-	p.leader(p.guard)
-	p.record(p.site(op, takes, 1+len(values)/2, fields...), "%bt_o", values...)
-	if p.f.Entry {
-		// ptxas has all lanes of the warp meet ahead of the barrier. Without a
-		// meeting of its own the record is written behind that: never, if a lane
-		// does not come.
-		p.gather(p.guard)
+	slots := 1 + len(values)/2
+	if !inRun {
+		p.room(slots, 1)
+	} else if r.slots > 0 {
+		p.room(r.slots, r.records)
 	}
+	p.begin(p.site(op, takes, slots, fields...), operand, values...)
+	p.finish(slots, p.guard)
 	p.before(first)
 	if op.Kind == trace.KindBarArrive {
 		return
@@ -103,7 +109,7 @@ func (p *probe) bar(i interp.Instruction) {
 	done := p.opAt(i, trace.KindBarDone)
 	fields = []trace.Field{trace.FieldBar}
 	p.clockBehind("%bt_c")
-	p.emit("and.b32 %%bt_o, %%bt_o, %d;", maxBar)
+	operand = p.barOperand(ops, true)
 	if n, ok := result.(*ptx.Name); ok && n.Name != "_" {
 		fields = append(fields, trace.FieldResult)
 		if op.Red == trace.RedPopc {
@@ -111,43 +117,57 @@ func (p *probe) bar(i interp.Instruction) {
 		} else {
 			p.emit("selp.b32 %%bt_n, 1, 0, %s;", p.text(result))
 		}
-		p.emit("mad.lo.u32 %%bt_o, %%bt_n, %d, %%bt_o;", maxBar+1)
+		p.emit("mad.lo.u32 %%bt_o, %%bt_n, %d, %s;", maxBar+1, operand)
+		operand = "%bt_o"
 	}
-	// Without .aligned, lanes may come out of different phases here.
-	p.lanes(p.guard)
-	if !p.agree(ops) || result != nil && !op.Aligned {
-		p.split(p.guard, "b32", "%bt_o")
+	site := p.site(done, TakesResult, 1, fields...)
+	if inRun {
+		p.begin(site, operand)
+		p.finish(1, p.guard)
+	} else {
+		// Lanes may come out of different phases here.
+		p.lanes(p.guard)
+		if !p.agree(ops) || result != nil && !op.Aligned {
+			p.split(p.guard, "b32", "%bt_o")
+		}
+		p.leader(p.guard)
+		p.record(site, operand)
 	}
-	p.leader(p.guard)
-	p.record(p.site(done, TakesResult, 1, fields...), "%bt_o")
 	p.behind(last)
 }
 
-// barOperand puts barrier and count together.
-func (p *probe) barOperand(ops []ptx.Operand) {
-	part := func(o ptx.Operand, most int) (constant uint64, ok bool) {
-		if n, isInt := o.(*ptx.Int); isInt {
-			return min(n.Value&0xffffffff, uint64(most)), true
-		}
-		return 0, false
+// barOperand is barrier and count together, as the operand of a record: a
+// constant, or register o. Behind the barrier only the former counts, which
+// may be in o.
+func (p *probe) barOperand(ops []ptx.Operand, behind bool) string {
+	bar, barKnown := p.constant(ops[0])
+	if behind && !barKnown { // the instruction may have written the register
+		p.emit("and.b32 %%bt_o, %%bt_o, %d;", maxBar)
+		return "%bt_o"
 	}
-	bar, known := part(ops[0], maxBar)
-	if known {
+	count, countKnown := uint64(0), true
+	if len(ops) > 1 && !behind {
+		count, countKnown = p.constant(ops[1])
+	}
+	bar, count = min(bar&math.MaxUint32, maxBar), min(count&math.MaxUint32, maxCount)
+	if barKnown && countKnown {
+		return fmt.Sprint(bar | count*(maxBar+1))
+	}
+	if barKnown {
 		p.emit("mov.b32 %%bt_o, %d;", bar)
 	} else {
 		p.load("%bt_o", ops[0])
 		p.emit("min.u32 %%bt_o, %%bt_o, %d;", maxBar)
 	}
-	if len(ops) < 2 {
-		return
-	}
-	if count, known := part(ops[1], maxCount); known {
+	switch {
+	case !countKnown:
+		p.load("%bt_n", ops[1])
+		p.emit("min.u32 %%bt_n, %%bt_n, %d;", maxCount)
+		p.emit("mad.lo.u32 %%bt_o, %%bt_n, %d, %%bt_o;", maxBar+1)
+	case count > 0:
 		p.emit("or.b32 %%bt_o, %%bt_o, %d;", count*(maxBar+1))
-		return
 	}
-	p.load("%bt_n", ops[1])
-	p.emit("min.u32 %%bt_n, %%bt_n, %d;", maxCount)
-	p.emit("mad.lo.u32 %%bt_o, %%bt_n, %d, %%bt_o;", maxBar+1)
+	return "%bt_o"
 }
 
 // agree reports whether operands are the same in all lanes.

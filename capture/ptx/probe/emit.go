@@ -10,7 +10,8 @@ import (
 
 // The registers of probes, in every function that has some.
 //
-//	w        where the thread writes next; or, without a chunk, none | 1024*lost
+//	off      nothing is recorded of this warp: probes are jumped over
+//	w        where the thread writes next; or, without a chunk, none | chunkBytes*lost
 //	l        %lanemask_lt
 //	s        it waits for an mbarrier, and this is recorded
 //	f        the last test of an mbarrier that failed, if it did nothing since
@@ -22,7 +23,7 @@ import (
 //	the others hold something for a few instructions
 const registers = `	.reg .b64 %bt_w, %bt_f, %bt_c, %bt_d, %bt_k, %bt_x, %bt_y, %bt_u, %bt_v;
 	.reg .b32 %bt_l, %bt_m, %bt_a, %bt_o, %bt_n, %bt_h, %bt_t, %bt_i, %bt_j, %bt_z;
-	.reg .pred %bt_p, %bt_q, %bt_r, %bt_b, %bt_e, %bt_g, %bt_s;
+	.reg .pred %bt_p, %bt_q, %bt_r, %bt_b, %bt_e, %bt_g, %bt_s, %bt_off;
 `
 
 const (
@@ -59,19 +60,27 @@ func (p *probe) emitFor(pred, format string, args ...any) {
 	}
 }
 
-// before and behind put the code at an instruction, and begin anew.
+// before and behind put the code at an instruction, and begin anew. A warp that
+// is off jumps over it.
 func (p *probe) before(token int) {
 	if len(p.lines) > 0 {
-		p.edits.InsertBefore(token, strings.Join(p.lines, "\n\t")+"\n\t")
+		p.edits.InsertBefore(token, p.code()+"\n\t")
 	}
-	p.lines = nil
 }
 
 func (p *probe) behind(token int) {
 	if len(p.lines) > 0 {
-		p.edits.InsertAfter(token, "\n\t"+strings.Join(p.lines, "\n\t"))
+		p.edits.InsertAfter(token, "\n\t"+p.code())
 	}
+}
+
+func (p *probe) code() string {
+	p.labels++
+	lines := p.lines
 	p.lines = nil
+	// The label begins a block of its own: what is before it is written before
+	// lanes meet for what is behind it.
+	return fmt.Sprintf("@%%bt_off bra.uni $bt_S%[1]d;\n\t%[2]s\n\t$bt_S%[1]d:", p.labels, strings.Join(lines, "\n\t"))
 }
 
 // keepGuard copies the predicate of an instruction, which may write it.
@@ -133,39 +142,43 @@ func (p *probe) leader(pred string) {
 	}
 }
 
-// room sees to it that there is room for a record: a lane without it goes to a
-// block that takes a chunk, and comes back. If it got none it writes no more.
-func (p *probe) room() {
+// room sees to it that there is room for so many slots: a lane without it goes
+// to a block that takes a chunk, and comes back. If it got none it does not
+// write the records.
+func (p *probe) room(slots, records int) {
 	p.labels++
 	n := p.labels
 	p.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
 	p.emit("and.b32 %%bt_t, %%bt_t, %d;", offsets)
-	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", lastOffset)
+	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", (ChunkSlots-max(slots, MaxSlots))*SlotBytes)
 	p.emit("@%%bt_q bra $bt_R%d;", n)
 	p.emit("$bt_B%d:", n)
-	cold := p.cold[p.at]
-	if cold == nil {
-		cold = new(strings.Builder)
-		p.cold[p.at] = cold
+	p.coldAt(p.at).WriteString(p.refill(n, records))
+}
+
+// coldAt is what is to stand at the end of a block.
+func (fn *function) coldAt(b *ptx.Block) *strings.Builder {
+	if fn.cold[b] == nil {
+		fn.cold[b] = new(strings.Builder)
 	}
-	cold.WriteString(p.refill(n))
+	return fn.cold[b]
 }
 
 // value is one of the two words of a slot behind the first: code that leaves it
 // in a register, but for bit 63.
 type value func(register string)
 
-// record has the leader write a record of a site, whose operand is in a
-// register, "" for 0. The other slots are values.
+// record has the leader write a record of a site, whose operand is a register
+// or a number, "" for 0. The other slots are values.
 func (p *probe) record(site uint32, operand string, values ...value) {
+	p.room(1+len(values)/2, 1)
 	p.begin(site, operand, values...)
-	p.finish(1 + len(values)/2)
+	p.finish(1+len(values)/2, p.guard)
 }
 
 // begin writes the first slots of a record, and finish ends one of so many
 // slots.
 func (p *probe) begin(site uint32, operand string, values ...value) {
-	p.room()
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|uint64(site)<<40)
 	p.operand(operand)
@@ -173,10 +186,14 @@ func (p *probe) begin(site uint32, operand string, values ...value) {
 	p.values(1, values...)
 }
 
-func (p *probe) finish(slots int) {
-	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", SlotBytes*slots)
+func (p *probe) finish(slots int, pred string) {
+	// A record ends in its chunk, whose address has 0 in the bits that count its
+	// bytes.
+	p.emit("mov.b64 {%%bt_t, %%bt_z}, %%bt_w;")
+	p.emit("@%%bt_p add.u32 %%bt_t, %%bt_t, %d;", SlotBytes*slots)
+	p.emit("mov.b64 %%bt_w, {%%bt_t, %%bt_z};")
 	if !p.f.Entry {
-		p.gather(p.guard)
+		p.gather(pred)
 	}
 }
 
@@ -187,12 +204,11 @@ func (p *probe) finish(slots int) {
 func (p *probe) gather(pred string) { p.emitFor(pred, "bar.warp.sync %%bt_m;") }
 
 // operand makes the second word of a record.
-func (p *probe) operand(register string) {
-	if register == "" {
-		p.emit("mov.b32 %%bt_h, 0x80000000;")
-	} else {
-		p.emit("or.b32 %%bt_h, %s, 0x80000000;", register)
+func (p *probe) operand(operand string) {
+	if operand == "" {
+		operand = "0"
 	}
+	p.emit("or.b32 %%bt_h, %s, 0x80000000;", operand)
 	p.emit("mov.b64 %%bt_y, {%%bt_m, %%bt_h};")
 }
 
@@ -237,12 +253,12 @@ func (p *probe) close() {
 
 // refill is the block that takes a chunk: see package ring. It is only for the
 // lanes that write.
-func (r *rewriter) refill(n int) string {
+func (r *rewriter) refill(n, records int) string {
 	pause := "@%bt_r nanosleep.u32 200;"
 	if v := r.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
 		pause = ""
 	}
-	return strings.NewReplacer("#", fmt.Sprint(n), "CTL", ControlName, "SPACE", r.control, "PAUSE", pause, "LAP", lapText).Replace(refillText)
+	return strings.NewReplacer("#", fmt.Sprint(n), "LOST", fmt.Sprint(records*chunkBytes), "CTL", ControlName, "SPACE", r.control, "PAUSE", pause, "LAP", lapText).Replace(refillText)
 }
 
 // lapText puts the lap of a ticket in x where an entry of the fifo has it, into
@@ -256,12 +272,13 @@ var lapText = fmt.Sprintf(`popc.b32 %%bt_z, %%bt_i;
 
 // It is one long line of code with a loop, and hardly any branches: those would
 // cost registers for what converges where, and these cost time in the code
-// around.
+// around. A chunk that is left before it is full is closed.
 var refillText = fmt.Sprintf(`$bt_R#:
-	ld.SPACE.u64 %%bt_u, [CTL];
-	setp.ne.u64 %%bt_b, %%bt_u, 0;
-	mov.pred %%bt_p, %%bt_b;
-	@!%%bt_b bra $bt_B#;
+	setp.le.u32 %%bt_q, %%bt_t, %[11]d;
+	and.b64 %%bt_x, %%bt_c, %#[4]x;
+	or.b64 %%bt_x, %%bt_x, %#[12]x;
+	mov.b64 %%bt_y, %#[2]x;
+	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	ld.SPACE.u64 %%bt_u, [CTL+8];
 	ld.SPACE.u64 %%bt_v, [CTL+24];
 	ld.SPACE.u32 %%bt_i, [CTL+16];
@@ -304,7 +321,7 @@ $bt_L#:
 	mov.pred %%bt_p, %%bt_b;
 	setp.lt.s64 %%bt_r, %%bt_w, 0;
 	selp.b64 %%bt_u, %%bt_w, %#[1]x, %%bt_r;
-	add.u64 %%bt_w, %%bt_u, %[3]d;
+	add.u64 %%bt_w, %%bt_u, LOST;
 	ld.SPACE.u64 %%bt_x, [CTL+32];
 	@%%bt_p mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
 	mov.u64 %%bt_x, %%gridid;
@@ -351,7 +368,7 @@ $bt_L#:
 	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
 	bra $bt_B#;
-`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk)
+`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk, lastOffset, valid|SiteClose<<40)
 
 func log2(n int) (bits int) {
 	for ; n > 1; n /= 2 {

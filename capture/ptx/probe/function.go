@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"strings"
 
 	"btrace/capture/ptx"
@@ -10,6 +11,8 @@ import (
 
 // rewrite puts probes into the function.
 func (fn *function) rewrite() {
+	fn.runs = make(map[*ptx.Instruction]runPart)
+	fn.findRuns(fn.f.Body)
 	fn.enter()
 	n := 0
 	fn.block(fn.f.Body, &n)
@@ -21,8 +24,15 @@ func (fn *function) enter() {
 	body := fn.f.Body
 	open, end := body.Span()
 	fn.edits.InsertAfter(open, "\n"+strings.TrimSuffix(registers, "\n"))
+	for _, s := range body.Statements {
+		if _, ok := s.(*ptx.Variable); !ok {
+			end, _ = s.Span()
+			break
+		}
+	}
 	p := &probe{function: fn}
 	fn.at = body
+	p.off()
 	p.emit("mov.u32 %%bt_l, %%lanemask_lt;")
 	p.emit("mov.b64 %%bt_w, %#x;", uint64(none))
 	if fn.waits {
@@ -31,18 +41,14 @@ func (fn *function) enter() {
 	if fn.tests {
 		p.emit("mov.b64 %%bt_f, 0;")
 	}
+	fn.edits.InsertBefore(end, strings.Join(p.lines, "\n\t")+"\n\t")
+	p.lines = nil
 	if fn.f.Entry {
 		p.clock("%bt_c")
 		p.lanes("")
 		p.leader("")
 		p.record(fn.site(fn.op(fn.begin, uint32(fn.f.Pos.Line), trace.KindEnter), 0, 1), "")
 		p.gather("")
-	}
-	for _, s := range body.Statements {
-		if _, ok := s.(*ptx.Variable); !ok {
-			end, _ = s.Span()
-			break
-		}
 	}
 	p.before(end)
 }
@@ -82,8 +88,8 @@ func (fn *function) block(b *ptx.Block, next *int) {
 			last = fn.code[n-1]
 		}
 		p.leave(last, fn.f.Entry)
-		p.emit("ret;")
 		p.before(end)
+		fn.edits.InsertBefore(end, "ret;\n\t")
 		falls = false
 	}
 	cold := fn.cold[b]
@@ -93,11 +99,8 @@ func (fn *function) block(b *ptx.Block, next *int) {
 	text := cold.String()
 	if falls {
 		fn.labels++
-		p := &probe{function: fn}
-		p.emit("bra $bt_E%d;", fn.labels)
-		p.before(end)
-		p.emit("$bt_E%d:", fn.labels)
-		text += strings.Join(p.lines, "\n") + "\n\t"
+		fn.edits.InsertBefore(end, fmt.Sprintf("bra $bt_E%d;\n\t", fn.labels))
+		text += fmt.Sprintf("$bt_E%d:\n\t", fn.labels)
 	}
 	fn.edits.InsertBefore(end, "\n"+text)
 }

@@ -132,8 +132,11 @@ func TestLaps(t *testing.T) {
 	p := kernel("", `
 	@%p0 mbarrier.init.shared.b64 [mb], 1;
 	@%p0 mbarrier.arrive.shared.b64 %d1, [mb];
+	vote.sync.any.pred %p1, %p0, -1; // lanes that part take more chunks
 	bar.sync 0;
-	bar.sync 3, 64;`, 64, ctas, 1)
+	vote.sync.any.pred %p1, %p0, -1;
+	bar.sync 3, 64;
+	vote.sync.any.pred %p1, %p0, -1;`, 64, ctas, 1)
 	for _, before := range []uint64{0, 4095*ringChunks - 5} {
 		r := newRing(t, before)
 		for launch := range 4 {
@@ -163,6 +166,7 @@ func waiting(ticket uint64, entries ...uint32) program {
 	atom.global.add.u32 %r2, [%d0], 1;
 	setp.eq.u32 %p1, %r2, 0;
 	`+publish+`
+PUBLISHED:
 	bar.sync 0;`, 1, 2, 1, fmt.Sprintf(".extern .global .align %d .u64 ring[%d];", ring.ChunkBytes, ring.Size(ringChunks)/8))
 }
 

@@ -176,6 +176,7 @@ func (p *probe) arrive(i interp.Instruction) {
 		slots, known = 3, []value{p.zero(), p.shifted("%bt_n")}
 	}
 	p.whoAgrees(i.Operands[at:], unknown)
+	p.room(slots, 1)
 	p.begin(p.site(op, takes|TakesToken|TakesPhases, slots, append(fields, trace.FieldToken)...), "%bt_a", known...)
 	p.before(first)
 
@@ -191,7 +192,7 @@ func (p *probe) arrive(i interp.Instruction) {
 		p.emit("or.b64 %s, %s, %%bt_u;", r, r)
 	}
 	p.values(slots-1, low, high)
-	p.finish(slots)
+	p.finish(slots, p.guard)
 	p.behind(last)
 }
 

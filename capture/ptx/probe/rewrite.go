@@ -154,6 +154,7 @@ type function struct {
 	waits, tests bool // it has such tests of mbarriers
 	defs         map[*ptx.Symbol]definition
 	same         map[*ptx.Symbol]bool
+	runs         map[*ptx.Instruction]runPart
 	cold         map[*ptx.Block]*strings.Builder // what is to stand at its end
 	at           *ptx.Block                      // where a probe is put
 	labels       int

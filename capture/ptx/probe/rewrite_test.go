@@ -183,7 +183,7 @@ func TestClockBehindWait(t *testing.T) {
 		}
 		_, behind, _ := strings.Cut(string(m.PTX), wait)
 		early, _, _ := strings.Cut(behind, "%clock64")
-		if strings.Count(early, "\n") > 2 || !strings.Contains(early, "mov.u32 %bt_t, %clock;") {
+		if strings.Count(early, "\n") > 3 || !strings.Contains(early, "mov.u32 %bt_t, %clock;") {
 			t.Errorf("behind %s:\n%s", wait, behind[:min(len(behind), 300)])
 		}
 		if !strings.Contains(behind, "sub.u32 %bt_z, %bt_z, %bt_t;") {

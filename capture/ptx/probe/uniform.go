@@ -104,6 +104,28 @@ func (fn *function) uniformDefinition(i *ptx.Instruction, depth int) bool {
 	return false
 }
 
+// constant is the value of an operand, if it is known.
+func (fn *function) constant(o ptx.Operand) (value uint64, known bool) {
+	for range maxChain {
+		switch x := o.(type) {
+		case *ptx.Int:
+			return x.Value, true
+		case *ptx.Name:
+			if x.Sym == nil || x.Offset != 0 || x.Sym.Kind != ptx.SymRegister {
+				return 0, false
+			}
+			i := fn.defs[x.Sym].i
+			if i == nil || i.Op != "mov" || len(i.Operands) != 2 {
+				return 0, false
+			}
+			o = i.Operands[1]
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
 // variable is the variable whose address an operand is, if it is known.
 func (fn *function) variable(o ptx.Operand) *ptx.Variable {
 	for range maxChain {

@@ -146,7 +146,11 @@ func (p *probe) ask(i interp.Instruction, answer, token string, site uint32, tak
 // testRecord writes the record of a test whose site is that of number site and
 // as many more as h says.
 func (p *probe) testRecord(site uint32, token string, isWait bool) {
-	p.room()
+	slots := 1
+	if token != "" {
+		slots = 2
+	}
+	p.room(slots, 1)
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("cvt.u64.u32 %%bt_y, %%bt_h;")
 	p.emit("shl.b64 %%bt_y, %%bt_y, 40;")
@@ -157,9 +161,7 @@ func (p *probe) testRecord(site uint32, token string, isWait bool) {
 	}
 	p.operand("%bt_a")
 	p.emit("@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
-	slots := 1
 	if token != "" {
-		slots = 2
 		p.values(1,
 			func(r string) { p.emit("mov.b64 %s, %s;", r, token) },
 			func(r string) {
@@ -168,10 +170,7 @@ func (p *probe) testRecord(site uint32, token string, isWait bool) {
 				p.emit("or.b64 %s, %s, %%bt_u;", r, r)
 			})
 	}
-	p.emit("@%%bt_p add.u64 %%bt_w, %%bt_w, %d;", slots*SlotBytes)
-	if !p.f.Entry {
-		p.gather("%bt_e")
-	}
+	p.finish(slots, "%bt_e")
 }
 
 // since puts the time that a wait took into the upper bits of its address, if
