@@ -229,9 +229,15 @@ func stories() map[string]func(*session) {
 		"swap": func(s *session) {
 			s.press("D").shows("one recording: btrace view A B compares two")
 			x := open(s.t, twoRecordings(s.t), 120, 44).shows("tma_pipeline_lost_arrive.zst  tma_pipeline_lost_arrive", "✗ deadlock", "━ where they part").at("491.232 µs  cta0/w3  mbar:0x1428")
-			x.shows("▶first w3:l0  70 operations in", "both  syncwarp.done warp:3", "A     mbar.arrive mbar:0x1428", "B     syncwarp warp:3")
-			x.press("D").shows("tma_pipeline.zst  tma_pipeline  completed", "✓ clean").at("886.72 µs  cta0/w3  mbar:0x1428")
+			x.shows("▶first w3:l0  70 operations in", "both  syncwarp.done warp:3", "A     mbar.arrive mbar:0x1428", "B     syncwarp warp:3",
+				"─ A tma_pipeline.zst, completed")
+			x.press("D").shows("tma_pipeline.zst  tma_pipeline  completed", "✓ clean").at("886.72 µs  cta0/w3  mbar:0x1428").shows("─ B tma_pipeline_lost_arrive.zst, hung")
 			x.press("u").shows("✗ deadlock").at("491.232 µs  cta0/w3  mbar:0x1428").press("U").shows("✓ clean").press("D").shows("✗ deadlock")
+		},
+		"toggle-other": func(s *session) {
+			s.press("d").shows("one recording: btrace view A B compares two")
+			x := open(s.t, twoRecordings(s.t), 120, 44).shows("─ A tma_pipeline.zst, completed")
+			x.press("d").shows("tma_pipeline_lost_arrive.zst alone").hides("─ A tma_pipeline.zst").press("d").shows("both recordings", "─ A tma_pipeline.zst, completed")
 		},
 		"launch": func(s *session) {
 			two(s).press("ctrl+l", "1", "enter").shows("launch 2/2").press("ctrl+l", "7", "enter").shows(`no launch "7"`)

@@ -63,6 +63,7 @@ func (m *model) openOnDivergence() bool {
 	if l == nil || l.First() == nil {
 		return false
 	}
+	m.parting = nil
 	m.activate(paneDiff)
 	m.wanted[paneDiff] = 1
 	m.goDivergence(l.First())
@@ -71,7 +72,9 @@ func (m *model) openOnDivergence() bool {
 
 // goDivergence goes to where a warp of this recording did something else, or
 // to the last thing that it did as in the other one.
+// The recordings are laid over one another there.
 func (m *model) goDivergence(d *diff.Divergence) {
+	m.parting = d
 	row := rowID{cta: d.CTA, warp: d.Warp}
 	if m.tree.has(row) {
 		m.tree.unfold(row)
@@ -113,6 +116,9 @@ func (m *model) diffPage(p *page) {
 	here := func(other bool) span {
 		if other == m.otherSide {
 			return span{styleKey, "  on the screen"}
+		}
+		if m.layout.otherRows.h > 0 {
+			return span{styleDim, "  below; D goes there"}
 		}
 		return span{styleDim, "  D shows it"}
 	}
@@ -174,10 +180,13 @@ func (m *model) swapRecordings() {
 		m.say("one recording: btrace view A B compares two")
 		return
 	}
-	row := m.focus.row
+	row, view, aligned := m.focus.row, m.there(m.win), m.beside.tl != nil
 	m.leave("swap", false)
 	m.swap(func(m *model) {
 		m.say(m.cfg.Title)
+		if aligned {
+			defer func() { m.setWindow(view); m.setTime(m.focus.time) }()
+		}
 		if m.tree.has(row) {
 			m.tree.unfold(row)
 			m.setRow(row)
@@ -198,13 +207,24 @@ func (m *model) swap(arrive func(*model)) {
 	here, there := m.cfg, *m.cfg.Other
 	here.Report, there.Other = m.report, nil
 	cfg := here
-	cfg.Title, cfg.Launches, cfg.Open, cfg.Report, cfg.LoadReport, cfg.LoadStats =
-		there.Title, there.Launches, there.Open, there.Report, there.LoadReport, there.LoadStats
+	cfg.Title, cfg.Launches, cfg.Open, cfg.Sketch, cfg.Progress, cfg.Report, cfg.LoadReport, cfg.LoadStats =
+		there.Title, there.Launches, there.Open, there.Sketch, there.Progress, there.Report, there.LoadReport, there.LoadStats
 	here.Other = nil
 	cfg.Other = &here
 	m.cfg, m.report, m.reportErr = cfg, cfg.Report, nil
 	m.otherSide = !m.otherSide
 	m.finding = -1
-	m.switchLaunch(min(m.launch, max(len(cfg.Launches)-1, 0)), arrive)
 	m.reporting = false
+	old, tl, tree, lanes, launch := m.beside, m.tl, m.tree, m.lanes, m.launchIndex(m.beside.launch.ID)
+	if old.tl == nil || !m.settled {
+		m.switchLaunch(min(m.launch, max(len(cfg.Launches)-1, 0)), arrive)
+		return
+	}
+	// It is open: the two change places.
+	m.switchLaunch(launch, arrive)
+	m.beside = newBeside(tl, tree, lanes)
+	old.tree.inherit(tree)
+	old.tree.weight, old.tree.match = nil, nil // they are made of the other's facts
+	old.tree.flatten()
+	m.settle(old.tl, old.tree, old.lanes)
 }

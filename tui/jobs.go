@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,6 +22,7 @@ const (
 	jobMoment
 	jobGraph
 	jobPicture
+	jobBeside
 	jobFindings
 )
 
@@ -31,9 +33,11 @@ type job struct {
 	epoch  int        // of the launch that it asks about
 	moment momentKey  // of jobMoment
 	graph  blockedKey // of jobGraph
-	view   window     // of jobPicture
+	view   window     // of jobPicture and jobBeside
 	cells  int
-	drawn  int64 // up to which there was something to draw, of jobPicture
+	drawn  int64  // up to which there was something to draw, of jobPicture
+	by     uint64 // shift of jobBeside
+	back   bool
 	run    func(context.Context) func(*model)
 }
 
@@ -85,7 +89,7 @@ func (m *model) next() tea.Cmd {
 			return workDone{apply}
 		})
 	}
-	return tea.Batch(append(cmds, m.loadSource(), m.loadStats())...)
+	return tea.Batch(append(cmds, m.loadSource(), m.loadStats(), m.openBeside())...)
 }
 
 // outdated reports whether a job's answer has become useless.
@@ -99,6 +103,9 @@ func (m *model) outdated(j job) bool {
 		return j.graph != m.blockedKey()
 	case j.kind == jobPicture:
 		return j.view != m.win || j.cells != m.track() || j.drawn != m.drawn
+	case j.kind == jobBeside:
+		by, back := m.shift()
+		return j.view != m.win || j.cells != m.track() || j.by != by || j.back != back
 	}
 	return false
 }
@@ -124,6 +131,9 @@ func (m *model) pick() (job, bool) {
 		return j, true
 	}
 	if j, ok := m.pictureJob(); ok {
+		return j, true
+	}
+	if j, ok := m.besideJob(); ok {
 		return j, true
 	}
 	return m.findingsJob()
@@ -221,30 +231,37 @@ const pictureSlice = 8 * time.Millisecond
 
 // pictureJob loads a part of what the window shows and has not got.
 func (m *model) pictureJob() (job, bool) {
-	view, n, tl := m.win, m.track(), m.tl
-	j := job{kind: jobPicture, epoch: m.epoch, view: view, cells: n, drawn: m.drawn}
 	var rows []rowID
 	for _, v := range m.visibleRows() {
-		if !m.cells.has(v.id, view, n) && v.strand < 0 && !m.blank(v.id) {
+		if v.strand < 0 && !m.blank(v.id) {
 			rows = append(rows, v.id)
 		}
 	}
+	j, ok := loadPictures(m.tl, m.tree, m.win, m.track(), rows, m.visibleLanes(), m.cells, m.phases)
+	j.kind, j.epoch, j.view, j.cells, j.drawn = jobPicture, m.epoch, m.win, m.track(), m.drawn
+	return j, ok
+}
+
+// loadPictures is a job that loads some of those rows and barriers of a window
+// that are not stored yet; false if all are.
+func loadPictures(tl replay.Timeline, tree *rows, view window, n int, ids []rowID, lanes []replay.Lane, into *store[rowID, replay.Cell], phases *store[laneID, replay.Phase]) (job, bool) {
+	ids = slices.DeleteFunc(ids, func(id rowID) bool { return into.has(id, view, n) })
 	var barriers []replay.Lane
-	for _, l := range m.visibleLanes() {
-		if !m.phases.has(laneID{l.CTA, l.Barrier}, view, n) {
+	for _, l := range lanes {
+		if !phases.has(laneID{l.CTA, l.Barrier}, view, n) {
 			barriers = append(barriers, l)
 		}
 	}
-	if len(rows)+len(barriers) == 0 {
+	if len(ids)+len(barriers) == 0 {
 		return job{}, false
 	}
-	warps := make([][]replay.Row, len(rows))
-	for i, r := range rows {
-		warps[i] = m.tree.warps(r)
+	warps := make([][]replay.Row, len(ids))
+	for i, r := range ids {
+		warps[i] = tree.warps(r)
 	}
-	j.run = func(ctx context.Context) func(*model) {
+	return job{run: func(ctx context.Context) func(*model) {
 		until := time.Now().Add(pictureSlice)
-		var apply []func(*model)
+		var apply []func()
 		for _, l := range barriers {
 			if len(apply) > 0 && time.Now().After(until) {
 				break
@@ -253,9 +270,9 @@ func (m *model) pictureJob() (job, bool) {
 			if ctx.Err() != nil {
 				break
 			}
-			apply = append(apply, func(m *model) { m.phases.put(laneID{l.CTA, l.Barrier}, view, n, ph, err) })
+			apply = append(apply, func() { phases.put(laneID{l.CTA, l.Barrier}, view, n, ph, err) })
 		}
-		for i, r := range rows {
+		for i, r := range ids {
 			if len(apply) > 0 && time.Now().After(until) {
 				break
 			}
@@ -263,15 +280,14 @@ func (m *model) pictureJob() (job, bool) {
 			if ctx.Err() != nil {
 				break
 			}
-			apply = append(apply, func(m *model) { m.cells.put(r, view, n, cells, err) })
+			apply = append(apply, func() { into.put(r, view, n, cells, err) })
 		}
-		return func(m *model) {
+		return func(*model) {
 			for _, f := range apply {
-				f(m)
+				f()
 			}
 		}
-	}
-	return j, true
+	}}, true
 }
 
 // rowCells are the cells of a row: those of a warp, or for a CTA the worst of

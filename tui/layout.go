@@ -51,6 +51,7 @@ type layoutInput struct {
 	active     pane
 	slots      [2]pane // details panes of a screen that has room for two
 	clusters   bool    // barriers are named with their CTA
+	both       bool    // another recording is shown below
 	sizes
 }
 
@@ -70,6 +71,10 @@ type layout struct {
 	lanesTitle, lanes rect
 	rowsTitle, rows   rect
 	legend            rect
+	otherTitle        rect // the other recording, below
+	otherAxis         rect
+	otherLanes        rect
+	otherRows         rect
 	gutter            int // width of the labels left of the track
 	divider           rect
 	panes             []placed
@@ -133,7 +138,7 @@ func newLayout(in layoutInput) layout {
 		main.h -= l.below(in, main)
 	}
 	l.gutter = gutterWidth(in.clusters)
-	l.timeline(main, in.lanes, in.lines)
+	l.timeline(main, in.lanes, in.lines, in.both)
 	return l
 }
 
@@ -174,7 +179,14 @@ func (l *layout) below(in layoutInput, main rect) int {
 
 // timeline places the parts of the timeline in a rect. The barriers get a
 // quarter of it, and what the rows leave over.
-func (l *layout) timeline(r rect, lanes, lines int) {
+func (l *layout) timeline(r rect, lanes, lines int, both bool) {
+	if r.h >= 14 {
+		l.legend = rect{r.x, r.y + r.h - 1, r.w, 1}
+		r.h--
+	}
+	if both && r.h >= 13 {
+		r.h -= l.beside(r, lanes, lines)
+	}
 	y, h := r.y, r.h
 	line := func(n int) rect {
 		n = max(min(n, h), 0)
@@ -183,7 +195,7 @@ func (l *layout) timeline(r rect, lanes, lines int) {
 		return x
 	}
 	titles := 0
-	if r.h >= 12 {
+	if r.h >= 11 {
 		titles = 1
 	}
 	l.axis = rect{w: r.w}
@@ -191,17 +203,29 @@ func (l *layout) timeline(r rect, lanes, lines int) {
 		l.overview = line(1)
 	}
 	l.axis = line(1)
-	legend := 0
-	if r.h >= 14 {
-		legend = 1
-	}
 	if lanes > 0 && r.h >= 5 {
 		l.lanesTitle = line(titles)
-		l.lanes = line(min(lanes, max(1, (r.h-3)/4, h-titles-legend-lines)))
+		l.lanes = line(min(lanes, max(1, (r.h-3)/4, h-titles-lines)))
 	}
 	l.rowsTitle = line(titles)
-	l.rows = line(h - legend)
-	l.legend = line(legend)
+	l.rows = line(h)
+}
+
+// beside places the other recording at the bottom of the timeline, and returns
+// its height: half of it, or as much as it needs.
+func (l *layout) beside(r rect, lanes, lines int) int {
+	const titles, above = 2, 4 // lines that are neither barriers nor rows: its own, and those of the timeline above
+	n := min(max((r.h-above-titles)/2, r.h-above-titles-lanes-lines), lanes+lines)
+	if n < 2 {
+		return 0
+	}
+	y := r.y + r.h - titles - n
+	k := min(lanes, max(n/4, n-lines))
+	l.otherTitle = rect{r.x, y, r.w, 1}
+	l.otherAxis = rect{r.x, y + 1, r.w, 1}
+	l.otherLanes = rect{r.x, y + 2, r.w, k}
+	l.otherRows = rect{r.x, y + 2 + k, r.w, n - k}
+	return titles + n
 }
 
 // stack places the details one above the other. What there is no room for is

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"btrace/replay"
+	"btrace/replay/diff"
 	"btrace/trace"
 )
 
@@ -101,7 +102,10 @@ type model struct {
 	counted   counted
 	compared  *compared
 	otherSide bool // the other of two recordings is on the screen
-	tallest   int  // see stateLines
+	beside    beside
+	alone     bool             // the other recording is not to be seen
+	parting   *diff.Divergence // that the two are laid over one another at; nil: the first
+	tallest   int              // see stateLines
 	story     story
 
 	work  worker
@@ -173,6 +177,7 @@ func (m *model) clearLaunch() {
 	m.blocked, m.counted, m.tallest = nil, counted{}, 0
 	m.facts, m.filter, m.orderedBy, m.playing = nil, nil, orderIndex, false
 	m.top, m.laneTop = 0, 0
+	m.beside, m.parting = beside{}, nil
 }
 
 // init asks for what the first frame does not wait for.
@@ -243,7 +248,7 @@ func (m *model) arrange() {
 		cols: m.cols, rows: m.rows, lanes: len(m.lanes.of(m.focus.row.cta)), lines: len(m.tree.flat),
 		findings: len(m.findings()), story: story, state: m.stateLines(),
 		source: m.sourceKnown(), graph: m.graphLines(), waits: m.linesOf(m.statsPage), diff: m.linesOf(m.diffPage), calm: m.cfg.LoadStats != nil && m.report != nil && len(m.report.Findings) == 0, hang: m.hangs(), sizes: m.sizes,
-		active: m.active, slots: m.slots, clusters: m.clusters.several(),
+		active: m.active, slots: m.slots, clusters: m.clusters.several(), both: m.both(),
 	})
 	m.scrollRows()
 	m.scrollLanes()
@@ -337,10 +342,10 @@ func (m *model) leave(command string, step bool) {
 func (m *model) track() int { return m.layout.track() }
 
 // setWindow shows a window, as far as there is something to show.
-func (m *model) setWindow(w window) { m.win = m.bounds.clamp(w, m.track()) }
+func (m *model) setWindow(w window) { m.win = m.extent().clamp(w, m.track()) }
 
 // fit shows the whole launch.
-func (m *model) fit() { m.win = m.bounds.fit(m.track()) }
+func (m *model) fit() { m.win = m.extent().fit(m.track()) }
 
 // setTime moves the playhead, and the window with it if it leaves it.
 func (m *model) setTime(t int64) {

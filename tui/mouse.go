@@ -1,6 +1,10 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+)
 
 // mouseEvent does what a click, a drag or the wheel means where it is.
 func (m *model) mouseEvent(msg tea.MouseMsg) {
@@ -11,7 +15,7 @@ func (m *model) mouseEvent(msg tea.MouseMsg) {
 	switch msg.(type) {
 	case tea.MouseClickMsg:
 		m.message = ""
-		switch onAxis := m.layout.axis.contains(at.X, at.Y); {
+		switch onAxis := m.layout.axis.contains(at.X, at.Y) || m.layout.otherAxis.contains(at.X, at.Y); {
 		case at.Button == tea.MouseRight, at.Button == tea.MouseLeft && onAxis:
 			m.beginDrag(at.X, at.Y, at.Button == tea.MouseLeft)
 		case at.Button == tea.MouseLeft:
@@ -42,7 +46,7 @@ func (m *model) trackCell(x int) int { return min(max(x-m.layout.gutter, 0), m.t
 
 func (m *model) beginDrag(x, y int, click bool) {
 	l := &m.layout
-	over := l.axis.contains(x, y) || l.lanes.contains(x, y) || l.rows.contains(x, y)
+	over := slices.ContainsFunc(m.tracks(), func(r rect) bool { return r.contains(x, y) })
 	if !over || x < l.gutter || m.tl == nil || len(m.tree.all) == 0 {
 		return
 	}
@@ -82,8 +86,8 @@ func (m *model) scrub(x, y int) bool {
 	switch p := x + l.gutter; {
 	case l.overview.contains(p, y):
 		m.leave("scrub", true)
-		m.setTime(m.bounds.fit(n).start(x, n))
-	case l.axis.contains(p, y), l.lanes.contains(p, y), l.rows.contains(p, y):
+		m.setTime(m.extent().fit(n).start(x, n))
+	case slices.ContainsFunc(m.tracks(), func(r rect) bool { return r.contains(p, y) }):
 		m.leave("scrub", true)
 		m.setTime(m.win.start(x, n))
 	default:
@@ -111,6 +115,16 @@ func (m *model) click(x, y int) {
 		if v := m.visibleLanes(); y-l.lanes.y < len(v) {
 			m.leave("barrier", true)
 			m.focus.lane = laneID{v[y-l.lanes.y].CTA, v[y-l.lanes.y].Barrier}
+		}
+	case l.otherLanes.contains(x, y):
+		if v := m.besideLanes(); y-l.otherLanes.y < len(v) {
+			m.leave("barrier", true)
+			m.focus.lane = laneID{v[y-l.otherLanes.y].CTA, v[y-l.otherLanes.y].Barrier}
+		}
+	case l.otherRows.contains(x, y):
+		if v := m.besideRows(); y-l.otherRows.y < len(v) {
+			m.leave("row", true)
+			m.setRow(v[y-l.otherRows.y])
 		}
 	case l.rows.contains(x, y):
 		m.active = paneRows

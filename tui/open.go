@@ -41,7 +41,7 @@ func (m *model) worst() int {
 // opened takes in a launch that has just been opened: the user goes where he
 // was heading, else to what is wrong, else sees the whole of it.
 func (m *model) opened() {
-	m.win = m.bounds.fit(m.track())
+	m.fit()
 	m.focus = focus{time: m.bounds.first}
 	m.lanes.add(m.findings(), m.current().ID)
 	if len(m.tree.flat) > 0 {
@@ -179,7 +179,7 @@ func (m *model) frameFinding(f replay.Finding) {
 		from, to = min(from, w.Since), max(to, w.Since)
 	}
 	from, to = max(from, m.bounds.first), min(to, m.bounds.last)
-	all := m.bounds.fit(m.track())
+	all := m.extent().fit(m.track())
 	size := max(uint64(max(to, from))-uint64(from), all.size()/64)
 	if size < all.size()/8 && all.size() > 1<<20 {
 		m.setWindow(window{saturate(from, size, true), saturate(to, size, false)})

@@ -130,7 +130,7 @@ func (m *model) takeSketch(x sketched) {
 		m.tree.inherit(old)
 	}
 	if !m.moved {
-		m.win = m.bounds.fit(m.track())
+		m.fit()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/exp/golden"
 	"pgregory.net/rapid"
 
@@ -59,6 +60,54 @@ func twoRecordings(t *testing.T) Config {
 	cfg.Other = &other
 	cfg.Diff = func(ctx context.Context) (*diff.Report, error) { return diff.Compare(ctx, a, b, diff.Options{}) }
 	return cfg
+}
+
+// Two recordings are on the screen together, laid over one another where they
+// part: that is in the same cell of both, whatever the window. They are opened
+// once, and the focus is in both.
+func TestTwoRecordings(t *testing.T) {
+	cfg := twoRecordings(t)
+	opened := 0
+	for _, c := range []*Config{&cfg, cfg.Other} {
+		open := c.Open
+		c.Open = func(ctx context.Context, id uint32) (replay.Timeline, error) {
+			opened++
+			return open(ctx, id)
+		}
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 44}, {200, 60}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			golden.RequireEqual(t, show(t, cfg, size[0], size[1]))
+		})
+	}
+	opened = 0
+	s := open(t, cfg, 120, 44)
+	for _, keys := range [][]string{{}, {"+", "+"}, {"right", "right", "-"}, {"f"}, {"D"}, {"+", "+", "+"}, {"D", "u"}, {"home"}} {
+		s.press(keys...)
+		here, there, ok := s.m.partTimes()
+		n := s.m.track()
+		if a, b := s.m.win.cell(here, n), s.m.there(s.m.win).cell(there, n); !ok || a != b {
+			t.Fatalf("after %v the recordings part in cells %d and %d", keys, a, b)
+		}
+	}
+	if opened != 2 {
+		t.Errorf("%d launches were opened, want 2", opened)
+	}
+	// A click into the recording below puts the focus there, in both.
+	s = open(t, cfg, 120, 44)
+	r := s.m.layout.otherRows
+	row := s.m.besideRows()[2]
+	s.click(tea.MouseLeft, s.m.layout.gutter+9, r.y+2)
+	if s.m.focus.row != row || s.m.win.cell(s.m.focus.time, s.m.track()) != 9 {
+		t.Errorf("a click leads to %+v", s.m.focus)
+	}
+	s.click(tea.MouseLeft, s.m.layout.gutter, s.m.layout.otherLanes.y)
+	if want := s.m.besideLanes()[0]; s.m.focus.lane != (laneID{want.CTA, want.Barrier}) {
+		t.Errorf("a click leads to %+v", s.m.focus)
+	}
+	// What cannot be opened is said to be so where it would stand.
+	cfg.Other.Open = func(context.Context, uint32) (replay.Timeline, error) { return nil, errors.New("block 3 is corrupt") }
+	open(t, cfg, 120, 44).shows("cannot be opened: block 3 is corrupt", "✗ deadlock")
 }
 
 // Two recordings that do not differ are said to be the same, and open on what

@@ -134,6 +134,7 @@ func Commands() []Command {
 		plain("narrower", "ctrl+right", "the panes beside the timeline narrower", Everywhere, looking, do(func(m *model) { m.resizePane(-4, 0) })),
 		plain("taller", "ctrl+up", "the active pane taller", Everywhere, looking, do(func(m *model) { m.resizePane(0, 1) })),
 		plain("shorter", "ctrl+down", "the active pane shorter", Everywhere, looking, do(func(m *model) { m.resizePane(0, -1) })),
+		plain("toggle-other", "d", "show or hide the other of two recordings below this one", Everywhere, looking, do((*model).toggleOther)),
 		plain("swap", "D", "show the other of two recordings (btrace view A B)", Everywhere, looking, do((*model).swapRecordings)),
 		asking("launch", "ctrl+l", "go to a launch by its number", looking, "number", (*model).launchByNumber),
 		plain("next-launch", "}", "next launch of the trace", Everywhere, looking, do(func(m *model) { m.nextLaunch(1) })),

@@ -15,7 +15,8 @@ import (
 func (m *model) drawTimeline() {
 	l := &m.layout
 	m.drawOverview(m.grid.canvas(l.overview))
-	m.drawAxis(m.grid.canvas(l.axis))
+	own := scene{win: m.win, last: m.bounds.last, drawn: m.drawn, playhead: m.win.cell(m.focus.time, m.track())}
+	m.drawAxis(m.grid.canvas(l.axis), own)
 	if l.lanesTitle.h > 0 {
 		title := fmt.Sprintf("barriers of CTA %d", m.focus.row.cta)
 		if m.clusters.several() {
@@ -33,13 +34,29 @@ func (m *model) drawTimeline() {
 	}
 	c := m.grid.canvas(l.rows)
 	for _, v := range m.visibleRows() {
-		m.drawRow(c, v)
+		m.drawRow(c, v, own)
 	}
 	if len(m.tree.all) == 0 {
 		c.text(1, 0, styleText, "this launch has no events")
 	}
+	m.drawBeside()
+	m.drawParting()
 	m.drawCursor()
 	m.drawLegend(m.grid.canvas(l.legend))
+}
+
+// scene is what a timeline is drawn with.
+type scene struct {
+	win      window
+	last     int64 // time of the last event
+	drawn    int64 // the time up to which there is something to draw
+	playhead int   // its cell
+}
+
+// tracks are the parts of the screen along which time runs.
+func (m *model) tracks() []rect {
+	l := &m.layout
+	return []rect{l.axis, l.lanes, l.rows, l.otherAxis, l.otherLanes, l.otherRows}
 }
 
 // rowsTitle says which warps are shown, and in which order.
@@ -76,7 +93,7 @@ func (m *model) drawCursor() {
 	n := m.track()
 	for _, t := range m.marks {
 		if x := m.win.cell(t, n); x >= 0 && x < n {
-			for _, r := range []rect{l.axis, l.lanes, l.rows} {
+			for _, r := range m.tracks() {
 				c := m.grid.canvas(r)
 				for y := range c.h {
 					if row := c.row(y); row[min(l.gutter+x, len(row)-1)].r == ' ' {
@@ -88,7 +105,7 @@ func (m *model) drawCursor() {
 	}
 	if d := m.drag; d != nil {
 		from, to := min(d.from, d.to), max(d.from, d.to)
-		for _, r := range []rect{l.axis, l.lanes, l.rows} {
+		for _, r := range m.tracks() {
 			c := m.grid.canvas(r)
 			for y := range c.h {
 				c.mark(l.gutter+from, y, to-from+1, modPlayhead)
@@ -99,22 +116,24 @@ func (m *model) drawCursor() {
 	if x < 0 || x >= n || len(m.tree.all) == 0 {
 		return
 	}
-	for _, r := range []rect{l.axis, l.lanes, l.rows} {
+	for _, r := range m.tracks() {
 		c := m.grid.canvas(r)
 		for y := range c.h {
 			c.mark(l.gutter+x, y, 1, modPlayhead)
 		}
 	}
-	m.grid.canvas(l.axis).set(l.gutter+x, 0, styleKey|modFocus, glyphPlayhead)
+	for _, r := range []rect{l.axis, l.otherAxis} {
+		m.grid.canvas(r).set(l.gutter+x, 0, styleKey|modFocus, glyphPlayhead)
+	}
 }
 
 // drawAxis draws the times.
-func (m *model) drawAxis(c canvas) {
+func (m *model) drawAxis(c canvas, s scene) {
 	n := m.track()
 	c.text(1, 0, styleDim, "time")
 	track := c.sub(rect{m.layout.gutter, 0, n, 1})
-	size := m.win.size()
-	playhead := m.win.cell(m.focus.time, n) // hides the label that it stands in
+	size := s.win.size()
+	playhead := s.playhead // hides the label that it stands in
 	// The distance between labels is that of the longest label, which depends
 	// on the distance: two rounds are enough.
 	chars := 8
@@ -123,13 +142,13 @@ func (m *model) drawAxis(c canvas) {
 		hi, lo := bits.Mul64(size, uint64(min(chars+3, n)))
 		gap, _ := bits.Div64(hi, lo, uint64(n))
 		step = tick(max(gap, 1))
-		chars = utf8.RuneCountInString(report.Time(roundUp(m.win.from, step)+int64(step))) + 1
+		chars = utf8.RuneCountInString(report.Time(roundUp(s.win.from, step)+int64(step))) + 1
 	}
 	if int64(step) <= 0 {
 		return
 	}
-	for t := roundUp(m.win.from, step); t >= m.win.from && t < m.win.to; {
-		x := m.win.cell(t, n)
+	for t := roundUp(s.win.from, step); t >= s.win.from && t < s.win.to; {
+		x := s.win.cell(t, n)
 		track.set(x, 0, styleDim, glyphVertical)
 		label := report.Time(t)
 		end := x + 1 + utf8.RuneCountInString(label)
@@ -162,17 +181,19 @@ func roundUp(t int64, step uint64) int64 {
 // overview is the findings of a launch along the whole of it: the worst of
 // each cell.
 type overview struct {
-	epoch, cells int
-	findings     int
-	worst        []uint8
+	epoch    int
+	view     window
+	cells    int
+	findings int
+	worst    []uint8
 }
 
 func (m *model) drawOverview(c canvas) {
 	n := m.track()
-	all := m.bounds.fit(n)
+	all := m.extent().fit(n)
 	f := m.findings()
-	if o := &m.overview; o.epoch != m.epoch || o.cells != n || o.findings != len(f) {
-		*o = overview{m.epoch, n, len(f), make([]uint8, n)}
+	if o := &m.overview; o.epoch != m.epoch || o.view != all || o.cells != n || o.findings != len(f) {
+		*o = overview{m.epoch, all, n, len(f), make([]uint8, n)}
 		id := m.current().ID
 		for i := range f {
 			if x := all.cell(f[i].Time, n); f[i].Launch == id && x >= 0 && x < n {
@@ -203,117 +224,6 @@ func (m *model) drawOverview(c canvas) {
 			track.set(x, 0, styleKey, glyphPlayhead)
 		}
 		track.mark(x, 0, 1, modPlayhead)
-	}
-}
-
-// visibleLanes are the barriers on the screen.
-func (m *model) visibleLanes() []replay.Lane {
-	all := m.lanes.of(m.focus.row.cta)
-	from := min(m.laneTop, len(all))
-	return all[from:min(from+max(m.layout.lanes.h, 0), len(all))]
-}
-
-// drawLane draws a barrier: a segment for each of its phases, with its number
-// and arrivals where there is room. Even and odd phases are drawn differently,
-// as parity tells them apart.
-func (m *model) drawLane(c canvas, y int, lane replay.Lane) {
-	id := laneID{lane.CTA, lane.Barrier}
-	s := styleText
-	if id == m.focus.lane {
-		c.set(0, y, styleKey, glyphPointer)
-		s = styleBold
-	}
-	label := lane.Barrier.String()
-	if m.clusters.several() {
-		label = strconv.FormatUint(uint64(lane.CTA), 10) + " " + label
-	}
-	c.sub(rect{1, y, m.layout.gutter - 2, 1}).text(0, 0, s, label)
-	n := m.track()
-	track := c.sub(rect{m.layout.gutter, y, n, 1})
-	p, _ := m.phases.get(id, m.win, n)
-	if p == nil {
-		track.fill(0, 0, n, styleDim, glyphLoading)
-		return
-	}
-	if p.err != nil {
-		track.text(0, 0, styleError, "cannot be shown: "+p.err.Error())
-		return
-	}
-	row := track.row(0)
-	open := false
-	for i := range p.data {
-		m.drawPhase(track, row, &p.data[i])
-		open = open || p.data[i].To < 0
-	}
-	if held, ok := m.heldPhase(id); ok && !open {
-		m.drawPhase(track, row, &held)
-	}
-}
-
-// heldPhase is the phase that the selected finding says lanes wait for, of a
-// barrier that nobody has arrived on in it: a timeline's phases begin with
-// arrivals.
-func (m *model) heldPhase(id laneID) (replay.Phase, bool) {
-	f := m.selected()
-	if f == nil || !f.Root || f.Launch != m.current().ID {
-		return replay.Phase{}, false
-	}
-	if f.Barrier == id.barrier && f.BarrierRef.CTA == id.cta {
-		return replay.Phase{Phase: f.Phase, From: f.Time, To: -1}, true
-	}
-	for _, w := range f.Behind {
-		if w.Barrier == id.barrier && w.CTA == id.cta {
-			return replay.Phase{Phase: w.Phase, From: w.Since, To: -1}, true
-		}
-	}
-	return replay.Phase{}, false
-}
-
-func (m *model) drawPhase(c canvas, row []cell, p *replay.Phase) {
-	n := len(row)
-	x0, x1 := m.win.cell(p.From, n), n
-	fill, s := glyphPhaseEven, stylePhaseEven
-	if p.Phase%2 == 1 {
-		fill, s = glyphPhaseOdd, stylePhaseOdd
-	}
-	if p.To < 0 {
-		fill, s = glyphWaiting, styleWaiting
-	} else {
-		x1 = m.win.cell(p.To, n)
-	}
-	if x0 >= n || x1 < 0 {
-		return
-	}
-	begins := x0 >= 0
-	x0, x1 = max(x0, 0), min(x1, n-1)
-	taken := row[x0].r != ' '
-	for x := x0; x <= x1; x++ {
-		row[x] = cell{c.g.glyph(fill), s}
-	}
-	switch {
-	case p.Violations > 0:
-		c.set(x0, 0, severityStyle(p.Violations), severityGlyph(p.Violations))
-	case begins && taken && x0 == x1:
-		c.set(x0, 0, s, glyphPhaseDense)
-	case begins:
-		c.set(x0, 0, s, glyphPhaseStart)
-	}
-	if x0 > 0 || begins {
-		x0++
-	}
-	if x1-x0 < 2 {
-		return
-	}
-	short := strconv.FormatUint(p.Phase, 10)
-	long := "#" + short
-	if p.Expected > 0 {
-		long += " " + strconv.FormatUint(p.Arrivals, 10) + "/" + strconv.FormatUint(p.Expected, 10)
-	}
-	for _, label := range []string{long, short} {
-		if x1-x0 > len(label) {
-			c.text(x0, 0, s|modFocus, label)
-			return
-		}
 	}
 }
 
@@ -365,7 +275,7 @@ func (m *model) blank(id rowID) bool {
 	return id.whole && m.tree.open[id.cta] && !slices.Contains(m.tree.pinned, id)
 }
 
-func (m *model) drawRow(c canvas, v visibleRow) {
+func (m *model) drawRow(c canvas, v visibleRow, own scene) {
 	gutter := c.sub(rect{0, v.y, m.layout.gutter - 1, 1})
 	n := m.track()
 	track := c.sub(rect{m.layout.gutter, v.y, n, 1})
@@ -373,58 +283,68 @@ func (m *model) drawRow(c canvas, v visibleRow) {
 		m.drawStrand(gutter, track, m.strands(v.id)[v.strand])
 		return
 	}
-	s := styleText
-	if v.id == m.focus.row {
-		gutter.set(0, 0, styleKey, glyphPointer)
-		s = styleBold
-	}
-	switch {
-	case slices.Contains(m.tree.pinned, v.id):
-		gutter.set(1, 0, styleKey, glyphPinned)
-		gutter.text(3, 0, s, v.id.String())
-	case v.id.whole:
-		fold := glyphFolded
-		if m.tree.open[v.id.cta] {
-			fold = glyphUnfolded
-		}
-		gutter.set(1, 0, styleDim, fold)
-		gutter.text(3, 0, s, "CTA "+strconv.FormatUint(uint64(v.id.cta), 10))
-	default:
-		fold := glyphFolded
-		if m.tree.lanes[replay.Row{CTA: v.id.cta, Warp: v.id.warp}] {
-			fold = glyphUnfolded
-		}
-		gutter.set(2, 0, styleDim, fold)
-		gutter.text(4, 0, s, "warp "+strconv.FormatUint(uint64(v.id.warp), 10))
-	}
+	m.rowLabel(gutter, v.id)
 	if m.blank(v.id) {
 		return
 	}
 	p, exact := m.cells.get(v.id, m.win, n)
+	drawRowPicture(track, p, exact, own)
+}
+
+// rowLabel names a row.
+func (m *model) rowLabel(gutter canvas, id rowID) {
+	s := styleText
+	if id == m.focus.row {
+		gutter.set(0, 0, styleKey, glyphPointer)
+		s = styleBold
+	}
+	switch {
+	case slices.Contains(m.tree.pinned, id):
+		gutter.set(1, 0, styleKey, glyphPinned)
+		gutter.text(3, 0, s, id.String())
+	case id.whole:
+		fold := glyphFolded
+		if m.tree.open[id.cta] {
+			fold = glyphUnfolded
+		}
+		gutter.set(1, 0, styleDim, fold)
+		gutter.text(3, 0, s, "CTA "+strconv.FormatUint(uint64(id.cta), 10))
+	default:
+		fold := glyphFolded
+		if m.tree.lanes[replay.Row{CTA: id.cta, Warp: id.warp}] {
+			fold = glyphUnfolded
+		}
+		gutter.set(2, 0, styleDim, fold)
+		gutter.text(4, 0, s, "warp "+strconv.FormatUint(uint64(id.warp), 10))
+	}
+}
+
+// drawRowPicture draws a row's picture, or says why there is none.
+func drawRowPicture(track canvas, p *picture[replay.Cell], exact bool, s scene) {
 	switch {
 	case p == nil:
-		track.fill(0, 0, n, styleDim, glyphLoading)
+		track.fill(0, 0, track.w, styleDim, glyphLoading)
 	case p.err != nil:
 		track.text(0, 0, styleError, "cannot be shown: "+p.err.Error())
 	default:
-		m.drawCells(track, p, exact)
+		drawCells(track, p, exact, s)
 	}
 }
 
 // drawCells draws a row's picture. One of another window is stretched until
 // the right one arrives. What lasts for ever is drawn on after the last event.
-func (m *model) drawCells(track canvas, p *picture[replay.Cell], exact bool) {
+func drawCells(track canvas, p *picture[replay.Cell], exact bool, s scene) {
 	row := track.row(0)
-	end := m.win.cell(m.bounds.last, len(row)) // of the last event
+	end := s.win.cell(s.last, len(row)) // of the last event
 	var last replay.Activity
 	for x := range row {
-		if !m.settled && m.win.start(x, len(row)) > m.drawn && x <= end {
+		if x <= end && s.win.start(x, len(row)) > s.drawn {
 			row[x] = cell{track.g.glyph(glyphLoading), styleDim}
 			continue
 		}
 		i := x
 		if !exact {
-			i = p.view.cell(m.win.start(x, len(row)), p.n)
+			i = p.view.cell(s.win.start(x, len(row)), p.n)
 			if i < 0 || i >= len(p.data) {
 				row[x] = cell{track.g.glyph(glyphLoading), styleDim}
 				continue

@@ -34,7 +34,8 @@ func newView() *cobra.Command {
 		Short: "Look at a trace: timeline of warps and barriers, state, findings; or at where two runs part",
 		Long: `View opens the viewer; "?" in it shows the keys, ":" finds a command by its name. With --dump it runs without a terminal:
 it takes the keys of --keys, one a line (or ":command"), and writes the last screen as plain text.
-With two traces it shows the second, opened where it parts from the first, as btrace diff says; D shows the other.
+With two traces it shows the second with the first below it, laid over one another where they part, as btrace diff says; D changes
+them, d hides the one below.
 Keys are bound in $XDG_CONFIG_HOME/btrace/keys, one command a line: zoom-in = + ctrl+up`,
 		Example: "  btrace view run.zst --source src\n  btrace view good.zst hung.zst\n  btrace view run.zst --keys keys.txt --size 120x40 --dump screen.txt",
 		Args: func(cmd *cobra.Command, args []string) error {
