@@ -22,8 +22,9 @@ import (
 )
 
 // schema is the part of Perfetto's public schema (protos/perfetto/trace) that
-// an export may use, written down apart from the encoder: message, then name,
-// type and number of its fields.
+// an export may use, written down apart from the encoder and held against the
+// .proto files of Perfetto's repository, of track_event.proto commit
+// 005055c991ae: message, then name, type and number of its fields.
 const schema = `
 Trace packet *TracePacket 1
 TracePacket timestamp uint64 8
