@@ -93,6 +93,9 @@ func connect() *fakeApp {
 	mem, err := unix.Mmap(int(f.Fd()), 0, int(r.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	check(err)
 	a.gpu = ringtest.New(mem)
+	if os.Getenv("BTRACE_TEST_ALL") != "" {
+		a.gpu.All()
+	}
 	a.gpu.Start = time.Now()
 	return a
 }

@@ -453,7 +453,8 @@ func (r *recorder) joinPending(force bool) {
 	}
 }
 
-// left reports whether all threads have exited.
+// left reports whether all threads have exited. Where only some are recorded
+// that is not known: the end of such a launch is told, and soon.
 func (l *launch) left() bool { return l.exited >= l.info.CTAs()*l.info.Threads() }
 
 // running reports whether a launch that was recorded is under way.

@@ -2,6 +2,7 @@ package cupti
 
 import (
 	"io"
+	"math"
 	"time"
 
 	"btrace/trace"
@@ -52,6 +53,14 @@ type Range struct {
 }
 
 func (r Range) has(n uint64) bool { return !r.Set || r.First <= n && n <= r.Last }
+
+// bounds are the first and the last of the numbers that have 32 bits.
+func (r Range) bounds() [2]uint32 {
+	if !r.Set {
+		return [2]uint32{0, math.MaxUint32}
+	}
+	return [2]uint32{uint32(min(r.First, math.MaxUint32)), uint32(min(r.Last, math.MaxUint32))}
+}
 
 // Result is what a recording came to.
 type Result struct {

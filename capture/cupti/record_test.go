@@ -346,24 +346,33 @@ func TestRecordUninstrumented(t *testing.T) {
 	}
 }
 
-// The user's choice of kernels, launches, CTAs and warps. Of warps that are
-// not recorded nothing is concluded.
+// The user's choice of kernels, launches, CTAs and warps, whether or not those
+// that are not chosen write records. Of warps that are not recorded nothing is
+// concluded.
 func TestRecordChosen(t *testing.T) {
 	rec := record(t, "clean", func(o *Options, _ func()) { o.Launches = Range{1, 1, true} })
 	rec.ok(t)
 	rec.verdicts(t, "1 completed: clean")
-	rec = record(t, "clean", func(o *Options, _ func()) { o.CTAs = Range{2, 3, true} })
-	rec.verdicts(t, "0 completed: clean", "1 completed: clean", "2 completed: clean")
-	if n := rec.kinds(t, 0); n[trace.KindEnter] != 4 {
-		t.Errorf("events %v", n)
+	for _, all := range []string{"", "1"} {
+		t.Setenv("BTRACE_TEST_ALL", all)
+		rec = record(t, "clean", func(o *Options, _ func()) { o.CTAs = Range{2, 3, true} })
+		rec.verdicts(t, "0 completed: clean", "1 completed: clean", "2 completed: clean")
+		if n := rec.kinds(t, 0); n[trace.KindEnter] != 4 || n[trace.KindExit] != 4 {
+			t.Errorf("events %v", n)
+		}
+		rec = record(t, "clean", func(o *Options, _ func()) { o.CTAs = Range{1 << 40, 1 << 41, true} })
+		rec.verdicts(t, "0 completed: clean", "1 completed: clean", "2 completed: clean")
+		if n := rec.kinds(t, 0); len(n) > 0 {
+			t.Errorf("events %v of CTAs that there are not", n)
+		}
+		rec = record(t, "hang that notes", func(o *Options, _ func()) {
+			o.Warps, o.HangTimeout = Range{1, 1, true}, 200*time.Millisecond
+		})
+		if n := rec.kinds(t, 0); n[trace.KindEnter] != 1 || n[trace.KindGap] != 2 {
+			t.Errorf("events %v", n)
+		}
+		rec.verdicts(t, "0 hung: incomplete")
 	}
-	rec = record(t, "hang that notes", func(o *Options, _ func()) {
-		o.Warps, o.HangTimeout = Range{1, 1, true}, 200*time.Millisecond
-	})
-	if n := rec.kinds(t, 0); n[trace.KindEnter] != 1 || n[trace.KindGap] != 2 {
-		t.Errorf("events %v", n)
-	}
-	rec.verdicts(t, "0 hung: incomplete")
 }
 
 // Nothing of the application's can break the recorder.

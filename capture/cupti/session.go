@@ -357,6 +357,9 @@ func (s *session) context(p *process, c *Context) error {
 	if src.Drops() {
 		answer.Flags = ring.FlagDrop
 	}
+	if src.chosen {
+		answer.Flags |= ring.FlagChosen
+	}
 	return p.link.Send(answer, src.mem.file)
 }
 
@@ -382,7 +385,13 @@ func (s *session) newSource(p *process, c *Context) (*source, error) {
 		mem.close()
 		return nil, err
 	}
-	return &source{Reader: r, mem: mem, process: p, context: *c}, nil
+	// The Sanitizer's patches write everything.
+	chosen := p.role == RoleCUPTI && (s.o.CTAs.Set || s.o.Warps.Set)
+	if chosen {
+		cta, warp := s.o.CTAs.bounds(), s.o.Warps.bounds()
+		ring.Choose(mem.bytes, cta[0], cta[1], warp[0], warp[1])
+	}
+	return &source{Reader: r, mem: mem, process: p, context: *c, chosen: chosen}, nil
 }
 
 // defaultBuffer is the bytes of a ring where nobody says.

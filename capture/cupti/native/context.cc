@@ -21,6 +21,7 @@ constexpr uint64_t kRingMagic = 0x3152454341525442;  // "BTRACER1"
 constexpr uint32_t kRingVersion = 1;
 constexpr size_t kRingHeader = 4096;
 constexpr size_t kRingFlags = 0x14;
+constexpr size_t kRingChosen = 0x28;
 constexpr uint32_t kDrop = 1;
 constexpr uint32_t kMaxChunk = 1 << 20;
 
@@ -32,7 +33,8 @@ struct Control {
   uint32_t flags = 0;
   uint64_t fifo = 0;
   uint64_t chunks = 0;
-  uint64_t unused[3] = {};
+  uint32_t chosen[4] = {};  // the first and the last CTA and warp to record
+  uint64_t unused = 0;
 };
 static_assert(sizeof(Control) == 64);
 
@@ -118,6 +120,7 @@ std::string mapRing(int fd, uint64_t bytes, Context& c) {
     return "the recorder's ring is not one that this library knows";
   c.control.mask = static_cast<uint32_t>(chunks - 1);
   c.control.flags = u32(kRingFlags);
+  memcpy(c.control.chosen, at + kRingChosen, sizeof c.control.chosen);
   c.control.fifo = fifo;
   c.control.chunks = first;
   return {};

@@ -16,9 +16,12 @@
 //	        0x08 u32 version = 1
 //	        0x0c u32 bytes of a chunk = 16384
 //	        0x10 u32 chunks, a power of two
-//	        0x14 u32 flags: 1 = drop records when there is no chunk
+//	        0x14 u32 flags: 1 = drop records when there is no chunk, 2 = only
+//	             the CTAs and warps at 0x28 write
 //	        0x18 u64 offset of the fifo = 0x1000
 //	        0x20 u64 offset of the chunks, a multiple of 16384
+//	        0x28 u32 first and u32 last CTA (linear index), u32 first and u32
+//	             last warp of a CTA that write, with flag 2
 //	0x1000  fifo: one u32 a chunk, all zero at the start
 //	...     chunks: 16384 bytes each; a free chunk is all zero
 //
@@ -94,7 +97,8 @@
 //	0x14 u32 flags of the header
 //	0x18 u64 device address of the fifo
 //	0x20 u64 device address of the chunks
-//	0x28     24 bytes, 0
+//	0x28 u32 first and u32 last CTA, u32 first and u32 last warp of the header
+//	0x38     8 bytes, 0
 //
 // and a global u64 __btrace_module that is initialised with the module's
 // number, by which the recorder knows a module again that was instrumented

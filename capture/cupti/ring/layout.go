@@ -55,8 +55,11 @@ type RecordSize struct {
 // one that no word has there.
 const Missing = valid
 
-// FlagDrop makes lanes drop records when there is no free chunk.
-const FlagDrop = 1
+// The flags of a ring.
+const (
+	FlagDrop   = 1 // lanes drop records when there is no free chunk
+	FlagChosen = 2 // only some lanes write: see Choose
+)
 
 // Size is the bytes that a ring of so many chunks takes.
 func Size(chunks int) int { return chunksOffset(chunks) + chunks*ChunkBytes }
@@ -83,6 +86,17 @@ func Format(mem []byte, chunks int, flags uint32) error {
 	le.PutUint64(mem[0x18:], fifoOffset)
 	le.PutUint64(mem[0x20:], uint64(chunksOffset(chunks)))
 	return nil
+}
+
+// Choose has only warps from first to last write, of CTAs from first to last:
+// of a cluster in which there is one of those, all may. That is for a ring that
+// no context has yet.
+func Choose(mem []byte, firstCTA, lastCTA, firstWarp, lastWarp uint32) {
+	le := binary.LittleEndian
+	le.PutUint32(mem[0x14:], le.Uint32(mem[0x14:])|FlagChosen)
+	for i, n := range []uint32{firstCTA, lastCTA, firstWarp, lastWarp} {
+		le.PutUint32(mem[0x28+4*i:], n)
+	}
 }
 
 // view is a ring's memory in words.

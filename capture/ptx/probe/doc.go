@@ -56,9 +56,12 @@
 //	 0 u64 address of the ring; 0: probes record nothing
 //	 8 u64 address of the ticket counter (u64, in device memory)
 //	16 u32 number of chunks less one
-//	20 u32 flags: 1 = drop records when no chunk is free
+//	20 u32 flags: 1 = drop records when no chunk is free, 2 = record only the
+//	   CTAs and warps from 40 on
 //	24 u64 address of the fifo
 //	32 u64 address of the chunks
+//	40 u32 first and u32 last CTA (linear index), u32 first and u32 last warp of
+//	   a CTA to record, with flag 2. Of a cluster with such a CTA all may be
 //
 // and __btrace_module, a u64 that holds Options.Module. Chunk t belongs
 // to the lane that took ticket t; of tickets beyond the number of chunks the

@@ -8,6 +8,7 @@ package ringtest
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -28,6 +29,7 @@ type Context struct {
 	mask    uint64
 	shift   int
 	drop    bool
+	chosen  [4]uint32 // the first and the last CTA and warp that write
 	tickets atomic.Uint64
 	clock   atomic.Uint64
 	// Start is when the clock was 0. It goes at 2 GHz; two readings are at
@@ -41,6 +43,12 @@ type Context struct {
 // New is a context on the ring in mem.
 func New(mem []byte) *Context {
 	le := binary.LittleEndian
+	chosen := [4]uint32{1: math.MaxUint32, 3: math.MaxUint32}
+	if le.Uint32(mem[0x14:])&2 != 0 {
+		for i := range chosen {
+			chosen[i] = le.Uint32(mem[0x28+4*i:])
+		}
+	}
 	chunks := le.Uint32(mem[0x10:])
 	fifo, words := le.Uint64(mem[0x18:]), le.Uint64(mem[0x20:])
 	return &Context{
@@ -49,8 +57,13 @@ func New(mem []byte) *Context {
 		mask:  uint64(chunks - 1),
 		shift: bits.TrailingZeros32(chunks),
 		drop:  le.Uint32(mem[0x14:])&1 != 0,
+
+		chosen: chosen,
 	}
 }
+
+// All makes all lanes write, as those do that do not know of a choice.
+func (c *Context) All() { c.chosen = [4]uint32{1: math.MaxUint32, 3: math.MaxUint32} }
 
 // Clock reads the GPU's clock.
 func (c *Context) Clock() uint64 {
@@ -82,11 +95,14 @@ type Lane struct {
 	words      []uint64 // of its chunk
 	slot       int
 	lost       uint32
+	off        bool // it is not chosen
 }
 
 // Lane is a lane that has no chunk yet.
 func (c *Context) Lane(grid uint64, cta uint32, warp, lane uint8, sm uint16) *Lane {
-	return &Lane{c: c, grid: grid, cta: cta, warp: warp, lane: lane, sm: sm, slot: slots}
+	w := uint32(warp)
+	off := cta < c.chosen[0] || cta > c.chosen[1] || w < c.chosen[2] || w > c.chosen[3]
+	return &Lane{c: c, grid: grid, cta: cta, warp: warp, lane: lane, sm: sm, slot: slots, off: off}
 }
 
 // Record writes a record whose clock is read now. It reports whether there was
@@ -97,6 +113,9 @@ func (l *Lane) Record(site, operand, lanes uint32, values ...uint64) bool {
 
 // RecordAt writes a record of which the clock was read before.
 func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uint64) bool {
+	if l.off {
+		return false
+	}
 	if slots-l.slot < 4 && !l.take() {
 		l.lost++
 		return false
