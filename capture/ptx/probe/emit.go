@@ -110,8 +110,9 @@ func (p *probe) clockBehind(into string) {
 	p.emit("cvt.u32.u64 %%bt_z, %s;", into)
 	p.emit("sub.u32 %%bt_z, %%bt_z, %%bt_t;")
 	p.emit("shr.u32 %%bt_z, %%bt_z, 31;")
-	p.emit("cvt.u64.u32 %%bt_x, %%bt_z;")
-	p.emit("add.u64 %s, %s, %%bt_x;", into, into)
+	p.emit("mov.b64 {%%bt_i, %%bt_j}, %s;", into)
+	p.emit("add.u32 %%bt_i, %%bt_i, %%bt_z;")
+	p.emit("mov.b64 %s, {%%bt_i, %%bt_j};", into)
 }
 
 // lanes asks which lanes are here, of those with a predicate.

@@ -19,6 +19,9 @@ func (p *probe) off() {
 	p.emit("setp.ne.u32 %%bt_q, %%bt_t, 0;")
 	p.emit("@%%bt_q bra.uni $bt_C;")
 	p.emit("$bt_D:")
+	p.emit("activemask.b32 %%bt_m;")
+	p.emit("vote.sync.ballot.b32 %%bt_t, %%bt_off, %%bt_m;")
+	p.emit("setp.ne.u32 %%bt_off, %%bt_t, 0;")
 	p.coldAt(p.f.Body).WriteString(p.chosen())
 }
 
