@@ -1,7 +1,11 @@
 package tui
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"btrace/replay"
 )
@@ -22,12 +26,40 @@ func (m *model) drawLane(c canvas, y int, lane replay.Lane) {
 	n := m.track()
 	track := c.sub(rect{m.layout.gutter, y, n, 1})
 	p, _ := m.phases.get(id, m.win, n)
-	if open := m.drawPhases(track, p, m.win); p == nil || p.err != nil || open {
+	look := phaseLook{win: m.win, marks: m.marked().of[id]}
+	if x, fresh := m.moments.get(m.momentKey()); fresh && x.state != nil {
+		look.now, look.time = findBarrier(x.state, id), m.focus.time
+	}
+	if open := drawPhases(track, p, look); p == nil || p.err != nil || open {
 		return
 	}
 	if held, ok := m.heldPhase(id); ok {
-		drawPhase(track, &held, m.win)
+		drawPhase(track, &held, 0, look)
 	}
+}
+
+// phaseLook is what phases are drawn with.
+type phaseLook struct {
+	win   window
+	marks []findingMark        // the findings of the barrier, by phase
+	now   *replay.BarrierState // at a time, if it is known
+	time  int64
+}
+
+// at reports whether the state that is known is that of a phase.
+func (k *phaseLook) at(p *replay.Phase) bool {
+	return k.now != nil && k.now.Live && k.now.Phase == p.Phase && k.now.Expected > 0 && k.time >= p.From && (p.To < 0 || k.time <= p.To)
+}
+
+// worst is the severity of the findings in a phase, and in those after it up to
+// another: where there is no room for all, one stands for several.
+func (k *phaseLook) worst(p *replay.Phase, until uint64) uint8 {
+	worst := p.Violations
+	i, _ := slices.BinarySearchFunc(k.marks, p.Phase, func(f findingMark, n uint64) int { return cmp.Compare(f.phase, n) })
+	for ; i < len(k.marks) && k.marks[i].phase < max(until, p.Phase+1); i++ {
+		worst = max(worst, k.marks[i].severity)
+	}
+	return worst
 }
 
 // laneLabel names a barrier.
@@ -47,7 +79,7 @@ func (m *model) laneLabel(c canvas, y int, lane replay.Lane) {
 
 // drawPhases draws the phases of a barrier; open says that one of them is not
 // complete.
-func (m *model) drawPhases(track canvas, p *picture[replay.Phase], win window) (open bool) {
+func drawPhases(track canvas, p *picture[replay.Phase], look phaseLook) (open bool) {
 	if p == nil {
 		track.fill(0, 0, track.w, styleDim, glyphLoading)
 		return false
@@ -57,7 +89,11 @@ func (m *model) drawPhases(track canvas, p *picture[replay.Phase], win window) (
 		return false
 	}
 	for i := range p.data {
-		drawPhase(track, &p.data[i], win)
+		until := uint64(0)
+		if i+1 < len(p.data) {
+			until = p.data[i+1].Phase
+		}
+		drawPhase(track, &p.data[i], until, look)
 		open = open || p.data[i].To < 0
 	}
 	return open
@@ -82,9 +118,10 @@ func (m *model) heldPhase(id laneID) (replay.Phase, bool) {
 	return replay.Phase{}, false
 }
 
-// drawPhase draws a phase of a barrier.
-func drawPhase(c canvas, p *replay.Phase, win window) {
-	row := c.row(0)
+// drawPhase draws a phase of a barrier. The one at the playhead says how far it
+// has got there; the others how they end.
+func drawPhase(c canvas, p *replay.Phase, until uint64, look phaseLook) {
+	row, win := c.row(0), look.win
 	n := len(row)
 	x0, x1 := win.cell(p.From, n), n
 	fill, s := glyphPhaseEven, stylePhaseEven
@@ -105,9 +142,9 @@ func drawPhase(c canvas, p *replay.Phase, win window) {
 	for x := x0; x <= x1; x++ {
 		row[x] = cell{c.g.glyph(fill), s}
 	}
-	switch {
-	case p.Violations > 0:
-		c.set(x0, 0, severityStyle(p.Violations), severityGlyph(p.Violations))
+	switch worst := look.worst(p, until); {
+	case worst > 0:
+		c.set(x0, 0, severityStyle(worst), severityGlyph(worst))
 	case begins && taken && x0 == x1:
 		c.set(x0, 0, s, glyphPhaseDense)
 	case begins:
@@ -121,13 +158,67 @@ func drawPhase(c canvas, p *replay.Phase, win window) {
 	}
 	short := strconv.FormatUint(p.Phase, 10)
 	long := "#" + short
-	if p.Expected > 0 {
-		long += " " + strconv.FormatUint(p.Arrivals, 10) + "/" + strconv.FormatUint(p.Expected, 10)
+	labels := []string{long, short}
+	switch {
+	case look.at(p):
+		labels = append(progressOf(look.now), short)
+	case p.Expected > 0:
+		labels[0] += " " + strconv.FormatUint(p.Arrivals, 10) + "/" + strconv.FormatUint(p.Expected, 10)
 	}
-	for _, label := range []string{long, short} {
-		if x1-x0 > len(label) {
+	for _, label := range labels {
+		if x1-x0 > utf8.RuneCountInString(label) {
 			c.text(x0, 0, s|modFocus, label)
 			return
 		}
 	}
+}
+
+// progressOf says how far the phase of a barrier has got: its arrivals as they
+// fill it up, and bytes that are to come. The longest form comes first.
+func progressOf(b *replay.BarrierState) []string {
+	const cells = 4
+	here := b.Expected - min(b.Pending, b.Expected)
+	full := int(float64(here) / float64(b.Expected) * cells)
+	number := "#" + strconv.FormatUint(b.Phase, 10) + " "
+	count := strconv.FormatUint(here, 10) + "/" + strconv.FormatUint(b.Expected, 10)
+	gauge := strings.Repeat(string(glyphGaugeFull), full) + strings.Repeat(string(glyphGaugeEmpty), cells-full) + " "
+	out := []string{number + gauge + count, number + count}
+	if b.Tx != 0 {
+		bytes := " " + strconv.FormatInt(b.Tx, 10) + " B"
+		out = append([]string{out[0] + bytes, out[1] + bytes}, out...)
+	}
+	return out
+}
+
+// findingMark is the phase in which something was found, and how bad it is.
+type findingMark struct {
+	phase    uint64
+	severity uint8
+}
+
+// markedBarriers are the findings of a launch by barrier.
+type markedBarriers struct {
+	epoch, findings int
+	of              map[laneID][]findingMark // by phase
+}
+
+// marked are the findings of this launch by barrier, sorted once.
+func (m *model) marked() *markedBarriers {
+	all := m.findings()
+	x := &m.barrierMarks
+	if x.of != nil && x.epoch == m.epoch && x.findings == len(all) {
+		return x
+	}
+	*x = markedBarriers{m.epoch, len(all), map[laneID][]findingMark{}}
+	id := m.current().ID
+	for i := range all {
+		f := &all[i]
+		if lane := (laneID{f.BarrierRef.CTA, f.Barrier}); f.Launch == id && !lane.none() {
+			x.of[lane] = append(x.of[lane], findingMark{f.Phase, severity(f.Severity)})
+		}
+	}
+	for _, marks := range x.of {
+		slices.SortFunc(marks, func(a, b findingMark) int { return cmp.Compare(a.phase, b.phase) })
+	}
+	return x
 }

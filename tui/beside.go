@@ -245,7 +245,7 @@ func (m *model) drawBeside() {
 		m.laneLabel(c, y, lane)
 		if b.lanes.find(id) >= 0 {
 			p, _ := b.phases.get(id, s.win, m.track())
-			m.drawPhases(c.sub(rect{l.gutter, y, m.track(), 1}), p, s.win)
+			drawPhases(c.sub(rect{l.gutter, y, m.track(), 1}), p, phaseLook{win: s.win})
 		}
 	}
 	c = m.grid.canvas(l.otherRows)

@@ -330,7 +330,7 @@ func stories() map[string]func(*session) {
 		"zoom-out": func(s *session) { s.press("home", "+", "-").shows("│10 µs") },
 		"fit":      func(s *session) { s.press("+", "+", "+", "f").shows("│5 µs", "│10 µs") },
 		"zoom-phase": func(s *session) {
-			s.press("B", "g", "1", "3", "u", "s", "enter", "z").shows("│13.2 µs", "├#0 1/1═")
+			s.press("B", "g", "1", "3", "u", "s", "enter", "z").shows("│13.2 µs", "├#0 ■■■■ 1/1═")
 		},
 		"zoom-event": func(s *session) { s.press("Z").shows("│16.36 µs", "│16.4 µs") },
 		"centre":     func(s *session) { s.press("+", "+", "c").shows("│15 µs", "│18 µs") },

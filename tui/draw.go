@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"btrace/replay/report"
@@ -67,25 +68,59 @@ func (m *model) drawHeader(c canvas) {
 	right.set(0, 0, s, glyph)
 	right.text(2, 0, s|modFocus, verdict)
 	left := c.sub(rect{0, 0, c.w - w - 1, 1})
-	launch := m.current()
-	x := left.text(1, 0, styleBold, m.cfg.Title)
-	part := func(s style, text string) {
-		if text != "" && x+2 < left.w {
-			x = left.text(x+2, 0, s, text)
+	x := 1
+	for i, part := range m.headerParts(left.w - 1) {
+		if i > 0 {
+			x += 2
 		}
+		x = left.text(x, 0, part.s, part.text)
 	}
-	part(styleText, launch.Kernel)
+}
+
+// headerParts are what the header says beside the verdict, as far as there is
+// room: the file, the kernel and the launch first, then the device, the outcome
+// and the sizes.
+func (m *model) headerParts(room int) []span {
+	launch := m.current()
+	number, extent := "", ""
 	if n := len(m.cfg.Launches); n > 1 {
-		part(styleDim, fmt.Sprintf("launch %d/%d", m.launch+1, n))
-	}
-	if launch.Outcome != "" {
-		part(styleDim, string(launch.Outcome))
+		number = fmt.Sprintf("launch %d/%d", m.launch+1, n)
 	}
 	if launch.Kernel != "" {
-		part(styleDim, dims("grid", launch.Grid)+dims(" block", launch.Block)+dims(" cluster", launch.Cluster))
+		extent = dims("grid", launch.Grid) + dims(" block", launch.Block) + dims(" cluster", launch.Cluster)
 	}
-	part(styleDim, launch.Device)
-	part(styleDim, launch.Arch)
+	file, kernel := m.cfg.Title, launch.Kernel
+	base := file[strings.LastIndexByte(file, '/')+1:]
+	name, _, _ := strings.Cut(kernel, "(") // without its parameters
+	device := strings.TrimPrefix(launch.Device, "NVIDIA ")
+	short, _, _ := strings.Cut(device, " ")
+	// All of it, or less and less: what counts is left.
+	var parts []span
+	for _, p := range [][7]string{
+		{file, kernel, number, string(launch.Outcome), extent, launch.Device, launch.Arch},
+		{base, kernel, number, string(launch.Outcome), extent, launch.Device, launch.Arch},
+		{base, name, number, string(launch.Outcome), extent, device, launch.Arch},
+		{base, name, number, string(launch.Outcome), extent, device, ""},
+		{base, name, number, string(launch.Outcome), extent, short, ""},
+		{base, name, number, string(launch.Outcome), "", short, ""},
+		{base, name, number, "", "", short, ""},
+		{base, name, number, "", "", "", ""},
+	} {
+		parts = parts[:0]
+		width := -2
+		for i, text := range p {
+			if text == "" {
+				continue
+			}
+			s := [7]style{styleBold, styleText, styleDim, styleDim, styleDim, styleDim, styleDim}[i]
+			parts = append(parts, span{s, text})
+			width += 2 + utf8.RuneCountInString(text)
+		}
+		if width <= room {
+			break
+		}
+	}
+	return parts
 }
 
 // dims writes an extent without its trailing ones.

@@ -88,25 +88,26 @@ type model struct {
 	drag    *drag // while a range is being chosen
 
 	// What has been loaded.
-	report    *replay.Report
-	own       []replay.Finding // of the launch, where there is no report
-	ownKnown  bool
-	reportErr error
-	reporting bool
-	cells     *store[rowID, replay.Cell]
-	phases    *store[laneID, replay.Phase]
-	moments   moments
-	sources   sources
-	overview  overview
-	blocked   *blocked
-	counted   counted
-	compared  *compared
-	otherSide bool // the other of two recordings is on the screen
-	beside    beside
-	alone     bool             // the other recording is not to be seen
-	parting   *diff.Divergence // that the two are laid over one another at; nil: the first
-	tallest   int              // see stateLines
-	story     story
+	report       *replay.Report
+	own          []replay.Finding // of the launch, where there is no report
+	ownKnown     bool
+	reportErr    error
+	reporting    bool
+	cells        *store[rowID, replay.Cell]
+	phases       *store[laneID, replay.Phase]
+	moments      moments
+	sources      sources
+	overview     overview
+	barrierMarks markedBarriers
+	blocked      *blocked
+	counted      counted
+	compared     *compared
+	otherSide    bool // the other of two recordings is on the screen
+	beside       beside
+	alone        bool             // the other recording is not to be seen
+	parting      *diff.Divergence // that the two are laid over one another at; nil: the first
+	tallest      int              // see stateLines
+	story        story
 
 	work  worker
 	seeks []func(*model) job

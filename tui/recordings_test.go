@@ -203,6 +203,16 @@ func TestRecordedCleanRuns(t *testing.T) {
 	}
 }
 
+// The phase at the playhead fills up with its arrivals as the playhead moves,
+// and says which bytes are to come; a finding shows in its barrier, too.
+func TestPhaseFillsUp(t *testing.T) {
+	s := open(t, hangConfig(), 200, 60)
+	for at, want := range map[string]string{"6.2us": "#0 □□□□ 32/160", "7us": "#0 □□□□ 32/160", "8.2us": "#0 ■■□□ 96/160", "9.5us": "#0 ■■■□ 128/160"} {
+		s.press(":").types("go-to-time " + at).press("enter").shows("├" + want)
+	}
+	open(t, recording(t, "tma_pipeline_bytes.zst"), 160, 40).shows("✗#1 ■■■■ 1/1 2048 B░")
+}
+
 // The walk through the events of a row meets all its times, in order, forth
 // and back.
 func TestWalkThroughARow(t *testing.T) {

@@ -378,7 +378,7 @@ func TestSketchComesFirst(t *testing.T) {
 	x.press("jjj\x1b[F") // row below, three times; end
 	x.waitFor("16.64 µs  cta0/w2")
 	close(let)
-	x.waitFor("16.64 µs  cta0/w2", "├#0 4/5", "█ w2 hung")
+	x.waitFor("16.64 µs  cta0/w2", "✗#0 4/5", "█ w2 hung")
 	x.press("q")
 	if err := x.end(); err != nil {
 		t.Error(err)
@@ -434,7 +434,7 @@ func TestSketchGrows(t *testing.T) {
 	x.waitFor("opening 42 %", "warps (5)", "warp 4", "▶◆ cta0/w0")
 	x.shows("no cell that is not drawn", func(s string) bool { return !strings.Contains(s, "⋯⋯") })
 	close(let)
-	x.waitFor("✗ deadlock", "warps (5)", "▶◆ cta0/w0", "├#0 4/5")
+	x.waitFor("✗ deadlock", "warps (5)", "▶◆ cta0/w0", "✗#0 4/5")
 	x.press("q")
 	if err := x.end(); err != nil {
 		t.Error(err)
