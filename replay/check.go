@@ -125,7 +125,6 @@ type run struct {
 	masks     []uint32         // lanes of each warp
 	functions map[mbarKey]bool // mbarriers with a completion function
 	workers   []*worker
-	turns     turns    // rows of the block that is replayed
 	found     findings // of the launch as a whole
 
 	mute, cut bool // events are missing in the middle; at the end
@@ -204,12 +203,8 @@ func (r *run) all(ctx context.Context) error {
 	}
 	n = int(min(uint64(n), r.layout.scopes()))
 	r.start(n)
-	id := r.launch.ID
-	for b, err := range r.src.Blocks(ctx, trace.Query{Launch: &id}) {
-		if err != nil {
-			return err
-		}
-		r.feed(b)
+	if err := r.stream(ctx); err != nil {
+		return err
 	}
 	r.finish()
 	return nil
@@ -303,87 +298,50 @@ func (r *run) findBarriers(ctx context.Context) error {
 	return nil
 }
 
-// feed gives a block to all workers.
-func (r *run) feed(b *trace.Block) {
-	ops := slices.Clone(b.Ops) // parked rows outlive the block
-	r.turns.take(b, &r.layout)
-	if len(r.workers) == 1 {
-		r.workers[0].block(b, ops)
-		return
-	}
-	var wg sync.WaitGroup
-	for _, w := range r.workers {
-		wg.Go(func() { w.block(b, ops) })
-	}
-	wg.Wait()
-}
-
-// block replays the rows of the worker's scopes.
-func (w *worker) block(b *trace.Block, ops []trace.Op) {
-	for n, index := range w.r.turns.scopes {
+// batch replays the rows of the worker's scopes.
+func (w *worker) batch(b *batch) {
+	for n, index := range b.scopes {
 		if index%w.of == w.n {
-			w.turn(b, ops, index, w.r.turns.rowsOf(n))
+			w.turn(index, b, b.turn(n))
 		}
 	}
 }
 
 // turn replays rows of a scope.
-func (w *worker) turn(b *trace.Block, ops []trace.Op, index uint32, rows []uint32) {
-	s := w.scopes[index]
-	for _, at := range rows {
-		i := int(at)
-		cta, op := b.CTA[i], &ops[b.Op[i]]
-		if uint64(cta) >= w.r.layout.ctas || b.Warp[i] >= w.r.warps {
-			w.skip(b, i, op, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", w.r.layout.ctas, w.r.warps))
+func (w *worker) turn(index uint32, b *batch, rows []packed) {
+	s, r := w.scopes[index], &w.fed
+	for i := range rows {
+		b.unpack(&rows[i], r)
+		if uint64(r.cta) >= w.r.layout.ctas || r.warp >= w.r.warps {
+			w.skip(r, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", w.r.layout.ctas, w.r.warps))
 			continue
 		}
-		lanes := op.Lanes & w.r.masks[b.Warp[i]]
-		if lanes == 0 && op.Kind != trace.KindMark && op.Kind != trace.KindGap {
-			w.skip(b, i, op, &w.strange, "of lanes that the warp does not have")
+		r.lanes &= w.r.masks[r.warp]
+		if r.lanes == 0 && r.op.Kind != trace.KindMark && r.op.Kind != trace.KindGap {
+			w.skip(r, &w.strange, "of lanes that the warp does not have")
 			continue
 		}
 		if s == nil {
 			if w.finished[index] {
-				w.skip(b, i, op, &w.late, "after all lanes of its CTA had exited")
+				w.skip(r, &w.late, "after all lanes of its CTA had exited")
 				continue
 			}
 			if len(w.scopes) >= maxLive/int(w.of) {
-				w.skip(b, i, op, &w.strange, fmt.Sprintf("while %d others are alive: no GPU holds so many", len(w.scopes)*int(w.of)))
+				w.skip(r, &w.strange, fmt.Sprintf("while %d others are alive: no GPU holds so many", len(w.scopes)*int(w.of)))
 				continue
 			}
 			s = w.newScope(index)
-		}
-		r := &w.fed
-		// Field by field: as a whole it would be made elsewhere, and copied.
-		r.time, r.op, r.num, r.cta, r.warp, r.seq, r.lanes = b.Time[i], op, b.First+uint64(i), cta, b.Warp[i], b.Seq[i], lanes
-		r.pred, r.result, r.token, r.phase = 0, 0, 0, 0
-		if has := op.Has; has&rowFields != 0 {
-			if has.Has(trace.FieldPred) {
-				r.pred = b.Pred[i]
-			}
-			if has.Has(trace.FieldResult) {
-				r.result = b.Result[i]
-			}
-			if has.Has(trace.FieldToken) {
-				r.token = b.Token[i]
-			}
-			if has.Has(trace.FieldPhase) {
-				r.phase = b.Phase[i]
-			}
 		}
 		if w.sketch != nil {
 			w.sketch.before(s, r.time)
 		}
 		s.feed(r)
-		if op.Kind == trace.KindExit && !w.stay && s.over() {
+		if r.op.Kind == trace.KindExit && !w.stay && s.over() {
 			w.retire(index, s)
 			s = nil
 		}
 	}
 }
-
-// rowFields are the operands that a row brings itself.
-const rowFields = trace.Fields(1<<trace.FieldPred | 1<<trace.FieldResult | 1<<trace.FieldToken | 1<<trace.FieldPhase)
 
 func (w *worker) newScope(index uint32) *scope {
 	s := newScope(&w.r.launch, w.r.layout, index, w.r.opt.lookahead())
@@ -439,19 +397,18 @@ func (o *oddity) note(num uint64, x Finding, n int) {
 }
 
 // skip counts an event that is not replayed, and says why.
-func (w *worker) skip(b *trace.Block, i int, op *trace.Op, o *oddity, why string) {
-	switch op.Kind {
+func (w *worker) skip(r *row, o *oddity, why string) {
+	switch r.op.Kind {
 	case trace.KindMark:
 		return
 	case trace.KindGap:
 	default:
 		w.counts.WarpEvents++
-		w.counts.ThreadEvents += uint64(popcount(op.Lanes))
+		w.counts.ThreadEvents += uint64(popcount(r.op.Lanes))
 	}
-	o.note(b.First+uint64(i), Finding{
-		Rule: rules.TraceGap, BarrierRef: BarrierRef{CTA: b.CTA[i]}, Time: b.Time[i], Location: Location{File: op.File, Line: op.Line, PC: op.PC},
-		Events:  []EventRef{{CTA: b.CTA[i], Warp: b.Warp[i], Seq: b.Seq[i]}},
-		Message: fmt.Sprintf("CTA %d, warp %d has an event (%s) %s", b.CTA[i], b.Warp[i], op.Kind, why),
+	o.note(r.num, Finding{
+		Rule: rules.TraceGap, BarrierRef: BarrierRef{CTA: r.cta}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
+		Message: fmt.Sprintf("CTA %d, warp %d has an event (%s) %s", r.cta, r.warp, r.op.Kind, why),
 	}, 1)
 }
 

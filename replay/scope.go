@@ -10,17 +10,14 @@ import (
 
 // row is one warp event on its way through the replay.
 type row struct {
-	time   int64
-	op     *trace.Op
-	num    uint64 // number of the row in the launch
-	cta    uint32
-	warp   uint32
-	seq    uint32
-	lanes  uint32 // the op's lanes that exist
-	pred   uint32
-	result uint32
-	token  uint64
-	phase  uint64
+	time  int64
+	op    *trace.Op
+	num   uint64 // number of the row in the launch
+	cta   uint32
+	warp  uint32
+	seq   uint32
+	lanes uint32 // the op's lanes that exist
+	operands
 }
 
 func (r *row) loc() Location { return Location{File: r.op.File, Line: r.op.Line, PC: r.op.PC} }

@@ -128,7 +128,7 @@ func FuzzCheckpoint(f *testing.F) {
 		s.state(0)
 		for _, e := range rec.events[:40] {
 			op := e.Op
-			s.feed(&row{time: e.Time, op: &op, cta: e.CTA, warp: e.Warp, seq: e.Seq, lanes: e.Lanes, token: e.Token})
+			s.feed(&row{time: e.Time, op: &op, cta: e.CTA, warp: e.Warp, seq: e.Seq, lanes: e.Lanes, operands: operands{token: e.Token}})
 		}
 		s.state(0)
 	})

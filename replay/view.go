@@ -356,12 +356,14 @@ func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 		r.masks = append(r.masks, newWarpMask(v.launch.Threads(), w))
 	}
 	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.number: s}, finished: map[uint32]bool{}, stay: true}
-	r.workers = []*worker{one}
+	var t sorter
+	var rows batch
 	for b, err := range v.src.Blocks(ctx, q) {
 		if err != nil {
 			return err
 		}
-		r.feed(b)
+		t.sort(b, &r.layout, &rows)
+		one.batch(&rows)
 	}
 	return nil
 }

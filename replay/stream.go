@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"context"
+	"sync"
+
+	"btrace/trace"
+)
+
+// batchesAhead is how many batches there are at once: the one that is being
+// read, and those that workers replay, some of which are ahead of others.
+const batchesAhead = 4
+
+// stream reads the launch and has the workers replay it. While they do, the
+// next blocks are read: to decode them takes about a quarter of the time.
+func (r *run) stream(ctx context.Context) error {
+	free := make(chan *batch, batchesAhead)
+	for range batchesAhead {
+		free <- new(batch)
+	}
+	var replay sync.WaitGroup
+	var queues []chan *batch
+	for _, w := range r.workers {
+		queue := make(chan *batch, batchesAhead)
+		queues = append(queues, queue)
+		replay.Go(func() {
+			for b := range queue {
+				w.batch(b)
+				if b.left.Add(-1) == 0 {
+					free <- b
+				}
+			}
+		})
+	}
+	err := r.read(ctx, free, queues)
+	for _, queue := range queues {
+		close(queue)
+	}
+	replay.Wait()
+	return err
+}
+
+// read gives the blocks of the launch to all workers.
+func (r *run) read(ctx context.Context, free <-chan *batch, queues []chan *batch) error {
+	var t sorter
+	for block, err := range r.src.Blocks(ctx, trace.Query{Launch: &r.launch.ID}) {
+		if err != nil {
+			return err
+		}
+		b := <-free
+		t.sort(block, &r.layout, b)
+		b.left.Store(int32(len(queues)))
+		for _, queue := range queues {
+			queue <- b
+		}
+	}
+	return nil
+}
