@@ -304,15 +304,19 @@ type program struct {
 
 // attempts is how often a module is rewritten, each time without the kernels
 // that turned out not to bear it.
-const attempts = 4
+const attempts = 5
 
 // instrument rewrites the program, assembles it, and checks that what comes
 // out can take the original's place.
 func (p *program) instrument(v *verdict) {
 	left := make(map[string]string) // kernels that are left alone, and why
+	limit := p.limit
+	if p.in.assembler == nil || len(p.before) == 0 && p.original() != nil {
+		limit = nil
+	}
 	for range attempts {
 		m, rewritten, err := p.in.sites.add(func(base uint32, id uint64) (*probe.Module, error) {
-			return probe.Rewrite(p.ptx, probe.Options{File: p.name, Base: base, Module: id, Kernels: func(name string) bool {
+			return probe.Rewrite(p.ptx, probe.Options{File: p.name, Base: base, Module: id, Registers: limit, Kernels: func(name string) bool {
 				return left[name] == "" && (p.in.kernels == nil || p.in.kernels(name))
 			}})
 		})
@@ -345,11 +349,24 @@ func (p *program) instrument(v *verdict) {
 		case len(bad) == 0:
 			v.replace(m, code)
 			return
+		case limit != nil:
+			limit = nil // perhaps they can do without
+			continue
 		}
 		maps.Copy(left, bad)
 	}
 	v.original("its instrumented code takes more than the original in every way that was tried")
 	maps.Copy(v.whys, left)
+}
+
+// limit is the most registers with which a kernel has as many warps on an SM as
+// the original has; 0 if that is not known.
+func (p *program) limit(kernel string) int {
+	was := p.before[kernel].Registers
+	if was == 0 {
+		return 0
+	}
+	return mostRegisters(min(residentWarps(was, p.dev.registers), maxResidentWarps), p.dev.registers)
 }
 
 func (v *verdict) replace(m *module, image []byte) {

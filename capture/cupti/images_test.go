@@ -94,6 +94,28 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// Instrumented code is limited to the original's registers where it can do with
+// them, and not where it spills.
+func TestImagesLimited(t *testing.T) {
+	ptx := bytes.Replace(handoffPTX, []byte(".version 8.0"), []byte(".version 9.0"), 1)
+	for spills, limited := range map[string]bool{"0": true, "8": false} {
+		a := fakeAssembler(t, said("handoff", "40", "0"), said("handoff", "38", "0"))
+		script, err := os.ReadFile(a.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tight := "if grep -q maxnreg \"$in\"; then cat <<'END'\n" + said("handoff", "40", spills) + "\nEND\nexit 0\nfi\nif grep -q __btrace_ctl"
+		script = bytes.Replace(script, []byte("if grep -q __btrace_ctl"), []byte(tight), 1)
+		if err := os.WriteFile(a.Path, script, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		in, v, _ := asked(t, a, ptx)
+		if v.answer.Action != ActionReplace || bytes.Contains(v.image, []byte(".maxnreg 40")) != limited {
+			t.Errorf("if it spills %s bytes: answer %+v, because %s\n%s", spills, v.answer, in.why("handoff"), v.image)
+		}
+	}
+}
+
 func TestImagesLeftAlone(t *testing.T) {
 	for name, image := range map[string][]byte{
 		"nothing":   {},

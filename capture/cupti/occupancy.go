@@ -29,6 +29,9 @@ func mostRegisters(warps, ofSM int) int {
 	return n
 }
 
+// maxResidentWarps is the most warps that an SM runs at once.
+const maxResidentWarps = 64
+
 // maxCTAWarps is the warps of the largest CTA there can be.
 const maxCTAWarps = 32
 
@@ -40,7 +43,7 @@ const maxCTAWarps = 32
 func warpsNeeded(e *probe.Entry, registers, ofSM int) int {
 	had := residentWarps(registers, ofSM)
 	if e.Grid {
-		return min(had, 64)
+		return min(had, maxResidentWarps)
 	}
 	n := min(had, maxCTAWarps)
 	if t := max(e.ReqNTID.Size(), e.MaxNTID.Size()); t > 1 {

@@ -254,12 +254,12 @@ func (p *probe) close() {
 
 // refill is the block that takes a chunk: see package ring. It is only for the
 // lanes that write.
-func (r *rewriter) refill(n, records int) string {
+func (fn *function) refill(n, records int) string {
 	pause := "@%bt_r nanosleep.u32 200;"
-	if v := r.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
+	if v := fn.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
 		pause = ""
 	}
-	return strings.NewReplacer("#", fmt.Sprint(n), "LOST", fmt.Sprint(records*chunkBytes), "CTL", ControlName, "SPACE", r.control, "PAUSE", pause, "LAP", lapText).Replace(refillText)
+	return strings.NewReplacer("#", fmt.Sprint(n), "LOST", fmt.Sprint(records*chunkBytes), "CTL", ControlName, "SPACE", fn.control, "RARE", fn.rare, "PAUSE", pause, "LAP", lapText).Replace(refillText)
 }
 
 // lapText puts the lap of a ticket in x where an entry of the fifo has it, into
@@ -274,7 +274,7 @@ var lapText = fmt.Sprintf(`popc.b32 %%bt_z, %%bt_i;
 // It is one long line of code with a loop, and hardly any branches: those would
 // cost registers for what converges where, and these cost time in the code
 // around. A chunk that is left before it is full is closed.
-var refillText = fmt.Sprintf(`$bt_R#:
+var refillText = fmt.Sprintf(`$bt_R#:RARE
 	setp.le.u32 %%bt_q, %%bt_t, %[11]d;
 	and.b64 %%bt_x, %%bt_c, %#[4]x;
 	or.b64 %%bt_x, %%bt_x, %#[12]x;

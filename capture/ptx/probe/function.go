@@ -11,11 +11,45 @@ import (
 
 // rewrite puts probes into the function.
 func (fn *function) rewrite() {
+	fn.limit()
 	fn.runs = make(map[*ptx.Instruction]runPart)
 	fn.findRuns(fn.f.Body)
 	fn.enter()
 	n := 0
 	fn.block(fn.f.Body, &n)
+}
+
+// How often code is executed can be said from this version on.
+const frequencyVersion = 9
+
+// limit gives a kernel the most registers that it may have, and notes how to
+// say that code is rare. A kernel that changes its number of registers, or has
+// asynchronous instructions work on them, is left as it is.
+func (fn *function) limit() {
+	if !fn.f.Entry || fn.m.Version[0] < frequencyVersion || fn.registers == nil {
+		return
+	}
+	for g := range fn.reach(fn) {
+		if g.setMax || g.wgmma {
+			return
+		}
+	}
+	limited := false
+	for _, d := range fn.f.Directives {
+		switch d.Name {
+		case "maxnreg", "minnctapersm", "maxnctapersm":
+			limited = true
+		}
+	}
+	if !limited {
+		n := fn.registers(fn.f.Name)
+		if n == 0 {
+			return
+		}
+		open, _ := fn.f.Body.Span()
+		fn.edits.InsertBefore(open, fmt.Sprintf(".maxnreg %d\n", n))
+	}
+	fn.rare = "\n\t.pragma \"frequency 1\";"
 }
 
 // enter puts the declarations at the beginning of the body, and what a thread

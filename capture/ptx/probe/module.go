@@ -30,6 +30,12 @@ type Options struct {
 	Module uint64 // what the variable __btrace_module holds
 	// Kernels says which entries get probes; nil means all.
 	Kernels func(name string) bool
+	// Registers is how many registers a thread of a kernel may have, or 0 if
+	// that is not known; nil means that of none. A kernel of which it is known
+	// gets .maxnreg, unless it has such a directive of its own, and the code
+	// that probes hardly ever need is put out of the way of the other: the
+	// assembler takes more registers where it is told about that.
+	Registers func(name string) int
 }
 
 // Module is a module with probes.

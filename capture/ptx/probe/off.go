@@ -19,6 +19,9 @@ func (p *probe) off() {
 	p.emit("setp.ne.u32 %%bt_q, %%bt_t, 0;")
 	p.emit("@%%bt_q bra.uni $bt_C;")
 	p.emit("$bt_D:")
+	if p.rare != "" {
+		p.emit(".pragma \"frequency 1000\";")
+	}
 	p.emit("activemask.b32 %%bt_m;")
 	p.emit("vote.sync.ballot.b32 %%bt_t, %%bt_off, %%bt_m;")
 	p.emit("setp.ne.u32 %%bt_off, %%bt_t, 0;")
@@ -29,9 +32,9 @@ func (p *probe) off() {
 // cluster is recorded if any of its CTAs is to be. Where the CTAs of a cluster
 // are not neighbours in the grid it may be recorded without need: whoever reads
 // the records has to look, too.
-func (r *rewriter) chosen() string {
+func (fn *function) chosen() string {
 	cluster := ""
-	if v := r.m.Version; archNumber(r.out.Arch) >= 90 && (v[0] > 7 || v[0] == 7 && v[1] >= 8) {
+	if v := fn.m.Version; archNumber(fn.out.Arch) >= 90 && (v[0] > 7 || v[0] == 7 && v[1] >= 8) {
 		var b strings.Builder
 		for i, reg := range []string{"u", "v", "k"} {
 			d := "xyz"[i]
@@ -46,7 +49,7 @@ func (r *rewriter) chosen() string {
 		}
 		cluster = b.String()
 	}
-	return strings.NewReplacer("CLUSTER", cluster, "CTL", ControlName, "SPACE", r.control).Replace(chosenText)
+	return strings.NewReplacer("CLUSTER", cluster, "CTL", ControlName, "SPACE", fn.control, "RARE", fn.rare).Replace(chosenText)
 }
 
 // flagChosen in the control block says that only some CTAs and warps are to be
@@ -55,7 +58,7 @@ const flagChosen = 2
 
 // u, v and k are the first and the last CTA of the cluster in x, y and z; a and
 // o their linear indices.
-const chosenText = `$bt_C:
+const chosenText = `$bt_C:RARE
 	mov.u32 %bt_i, %ctaid.x;
 	mov.b64 %bt_u, {%bt_i, %bt_i};
 	mov.u32 %bt_i, %ctaid.y;

@@ -28,6 +28,7 @@ func Rewrite(src []byte, opt Options) (*Module, error) {
 	r := &rewriter{m: m, edits: ptx.NewEdits(m), functions: make(map[*ptx.Function]*function)}
 	r.out.Arch, r.out.Version = m.Target[0], m.Version
 	r.next = max(opt.Base, FirstSite)
+	r.registers = opt.Registers
 	r.look()
 	if r.entries(opt.Kernels) {
 		r.declare(opt.Module)
@@ -97,6 +98,7 @@ type rewriter struct {
 	edits     *ptx.Edits
 	out       Module
 	next      uint32
+	registers func(kernel string) int
 	control   string // the space of the control block
 	functions map[*ptx.Function]*function
 }
@@ -147,6 +149,7 @@ type function struct {
 	indirect  bool // it calls what a register says
 	setMax    bool
 	wgmma     bool
+	rare      string // says, at the beginning of code, that it is rare; or nothing
 	clustered bool
 	grid      bool
 	probed    bool

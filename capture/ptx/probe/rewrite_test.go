@@ -208,6 +208,46 @@ func TestConstants(t *testing.T) {
 	}
 }
 
+// TestRegisters: a kernel whose registers are known is limited to them, if it
+// has no limit of its own, and rare code is called that. Others stay as they
+// are.
+func TestRegisters(t *testing.T) {
+	const pragma = ".pragma \"frequency 1\";"
+	for _, c := range []struct{ name, version, directives, body, limit string }{
+		{"k", "9.0", "", "", ".maxnreg 64"},
+		{"k", "9.0", ".maxntid 128", "", ".maxntid 128\n.maxnreg 64"},
+		{"k", "9.0", ".maxnreg 40", "", ".maxnreg 40"},
+		{"k", "9.0", ".minnctapersm 2", "", ".minnctapersm 2"},
+		{"unknown", "9.0", "", "", ""},
+		{"k", "8.8", "", "", ""},
+		{"k", "9.0", ".maxntid 128", "setmaxnreg.inc.sync.aligned.u32 240;", ""},
+		{"k", "9.0", ".maxntid 128", "wgmma.fence.sync.aligned;", ""},
+	} {
+		src := fmt.Sprintf(".version %s\n.target sm_90a\n.address_size 64\n.entry %s()\n%s\n{ bar.sync 0; %s ret; }\n", c.version, c.name, c.directives, c.body)
+		m, err := probe.Rewrite([]byte(src), probe.Options{File: "f.ptx", Registers: func(kernel string) int {
+			if kernel == "k" {
+				return 64
+			}
+			return 0
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(m.PTX), c.name+"()\n")
+		got, _, _ := strings.Cut(after, "\n{")
+		want := c.limit
+		if want == "" {
+			want = c.directives
+		}
+		if strings.TrimSpace(got) != want || strings.Contains(after, pragma) != (c.limit != "") {
+			t.Errorf("%+v: %q, rare code is called so: %v", c, got, strings.Contains(after, pragma))
+		}
+		if parsed(t, "f.ptx", m.PTX); c.limit != "" && !strings.Contains(after, "$bt_R1:\n\t"+pragma) {
+			t.Errorf("%+v:\n%s", c, after)
+		}
+	}
+}
+
 // FuzzRewrite: whatever the input, there is an error or PTX that can be read,
 // and that has probes or is the input.
 func FuzzRewrite(f *testing.F) {
@@ -218,7 +258,7 @@ func FuzzRewrite(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		m, err := probe.Rewrite(src, probe.Options{File: "f.ptx"})
+		m, err := probe.Rewrite(src, probe.Options{File: "f.ptx", Registers: func(string) int { return 64 }})
 		if err != nil {
 			return
 		}
