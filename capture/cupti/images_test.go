@@ -76,6 +76,16 @@ func TestImages(t *testing.T) {
 		t.Errorf("answer %+v, because %s", v.answer, in.why("handoff"))
 	}
 
+	// Code that the shim had assembled is known by its number, whatever ptxas
+	// wrote it.
+	before13, err := os.ReadFile("testdata/handoff-12.8.cubin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, ok := moduleNumber(before13); !ok || id != 0x500000001 {
+		t.Errorf("module number %#x, %v", id, ok)
+	}
+
 	// Without ptxas, or with one that is too old, the driver assembles.
 	_, v, note := asked(t, nil, handoffPTX)
 	if v.answer.Action != ActionReplace || v.image[len(v.image)-1] != 0 || !strings.Contains(note, "no ptxas") {

@@ -18,9 +18,9 @@ import (
 //
 // A record is on its way from when its lane reads the clock until the reader
 // finds it. So what is younger than wallSlack is held back, and, while chunks
-// wait to be read, what is not older than they by takeSlack. A record that
-// comes later than that was held up, as a lane is that waits for a chunk: if
-// its lanes have done something since, there is a gap in its place.
+// wait to be read, or lanes for chunks, what is not older than they by
+// takeSlack. If a record comes later all the same, and its lanes have done
+// something since, there is a gap in its place.
 type merger struct {
 	sms    map[uint16]*smQueue
 	newest uint64 // %globaltimer
@@ -29,6 +29,7 @@ type merger struct {
 	least  [2]time.Duration
 	turned time.Time
 	epoch  time.Time
+	waited time.Time // when lanes may last have been waiting for chunks
 
 	perCycle float64
 	late     uint64 // records that came too late
@@ -144,7 +145,15 @@ func (m *merger) bound(d *drained) uint64 {
 	if m.newest == 0 {
 		return 0
 	}
-	return min(less(m.now(d.begin), uint64(wallSlack)), less(d.b.Bound, uint64(takeSlack)))
+	bound := min(less(m.now(d.begin), uint64(wallSlack)), less(d.b.Bound, uint64(takeSlack)))
+	if d.b.Waits {
+		m.waited = d.end
+	}
+	// One that waited may have its chunk by now, and not have written to it.
+	if d.begin.Sub(m.waited) < wallSlack {
+		bound = min(bound, less(d.b.Asked, uint64(takeSlack)))
+	}
+	return bound
 }
 
 // now is the %globaltimer at a moment, or a little before it.

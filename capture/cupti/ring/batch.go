@@ -19,10 +19,15 @@ type Batch struct {
 
 	// Ended is grids of which this is all.
 	Ended []uint64
-	// Bound is the %globaltimer before which the chunks were taken that have
-	// been read; its greatest value if they all were. A lane that had read its
-	// clock and not written its record yet may be later than that.
+	// Bound is the %globaltimer before which the chunks were asked for that
+	// have been read; its greatest value if they all were. A lane that had read
+	// its clock and not written its record yet may be later than that.
 	Bound uint64
+	// Waits is true if lanes may be waiting for chunks, with a record whose
+	// clock they have read: none of them asked before Asked, but for those that
+	// were a little slow to take their ticket.
+	Waits bool
+	Asked uint64
 }
 
 // Run is consecutive records of one chunk.
@@ -45,7 +50,7 @@ func (b *Batch) Len() int { return len(b.Site) }
 func (b *Batch) Reset() {
 	b.Runs, b.Site, b.Clock = b.Runs[:0], b.Site[:0], b.Clock[:0]
 	b.Operand, b.Lanes, b.Value = b.Operand[:0], b.Lanes[:0], b.Value[:0]
-	b.Ended, b.Bound = b.Ended[:0], 0
+	b.Ended, b.Bound, b.Waits, b.Asked = b.Ended[:0], 0, false, 0
 }
 
 func (b *Batch) add(site uint32, clock uint64, operand, lanes uint32) {

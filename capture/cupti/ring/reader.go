@@ -18,7 +18,7 @@ type Reader struct {
 	// those before tail have a chunk.
 	read, head, tail uint64
 	open             []chunk // that were read, and will be written to further
-	latest           uint64  // Time of the chunk before read
+	latest           uint64  // when the latest of the chunks before read was asked for
 	// Where lanes may drop records, a lane may give its ticket up: then nobody
 	// takes its chunk. Absent are those tickets before head.
 	absent map[uint64]bool
@@ -114,6 +114,7 @@ func (r *Reader) Last() { r.last = true }
 func (r *Reader) Poll(sizes []RecordSize, b *Batch, limit int) (more bool) {
 	r.sizes = sizes
 	r.take()
+	full := r.head == r.tail
 	kept := r.open[:0]
 	for i := range r.open {
 		if c := &r.open[i]; r.readChunk(c, b) {
@@ -140,31 +141,39 @@ func (r *Reader) Poll(sizes []RecordSize, b *Batch, limit int) (more bool) {
 	}
 	b.Bound = math.MaxUint64
 	if more = r.read < r.head; more {
-		b.Bound = r.timeOf(r.read)
+		c := chunk{number: r.numbers[r.read&r.mask]}
+		c.open(r.wordsOf(&c))
+		b.Bound = max(r.latest, r.asked(&c))
 	}
+	b.Asked = r.latest
+	b.Waits = !r.Drops() && (full || slices.ContainsFunc(r.open, func(c chunk) bool { return !c.begun && !c.broken }))
 	r.end(b)
 	return more
 }
 
 // first reads the chunk of a ticket for the first time, and returns when it was
-// taken, if that is known.
-func (r *Reader) first(ticket uint64, b *Batch) (time uint64) {
+// asked for, if that is known.
+func (r *Reader) first(ticket uint64, b *Batch) (asked uint64) {
 	c := chunk{number: r.numbers[ticket&r.mask]}
-	if !r.readChunk(&c, b) {
-		r.open = append(r.open, c)
-	} else {
+	over := r.readChunk(&c, b)
+	asked = r.asked(&c)
+	if over {
 		r.recycle(&c)
+	} else {
+		r.open = append(r.open, c)
 	}
-	return c.head.Time
+	return asked
 }
 
-// timeOf is when a lane took the chunk of a ticket that is not read yet.
-func (r *Reader) timeOf(ticket uint64) uint64 {
-	c := chunk{number: r.numbers[ticket&r.mask]}
-	if c.open(r.wordsOf(&c)) {
-		return max(c.head.Time, r.latest)
+// asked is the %globaltimer at which the lane of a chunk that is open asked for
+// it: about when it read the clock of its first record. A cycle is counted as
+// a nanosecond, which is more than it takes. 0 if that is not known yet.
+func (r *Reader) asked(c *chunk) uint64 {
+	w0 := atomic.LoadUint64(&r.wordsOf(c)[2*2])
+	if c.next < 2 || w0&valid == 0 {
+		return 0
 	}
-	return r.latest
+	return c.head.Time - min(c.head.Time, uint64(max(c.back(w0), 0)))
 }
 
 // end hands out the grids of which everything has been read.
@@ -334,10 +343,15 @@ func (c *chunk) advance(w0 uint64) uint64 {
 	const mask = 1<<clockBits - 1
 	if !c.begun {
 		c.begun = true
-		back := int64((c.head.Clock-w0)<<(64-clockBits)) >> (64 - clockBits)
-		return (c.head.Clock - uint64(back)) &^ valid
+		return (c.head.Clock - uint64(c.back(w0))) &^ valid
 	}
 	return (c.clock + (w0-c.clock)&mask) &^ valid
+}
+
+// back is how many cycles before the lane got the chunk it read the clock of
+// its first record.
+func (c *chunk) back(w0 uint64) int64 {
+	return int64((c.head.Clock-w0)<<(64-clockBits)) >> (64 - clockBits)
 }
 
 // breaks gives a chunk up: nobody knows where its next record begins.

@@ -216,6 +216,46 @@ func TestFullRingWaits(t *testing.T) {
 	}
 }
 
+// While lanes may be waiting for chunks, a batch says so, and since when they
+// do at the earliest: when the latest chunk that was read was asked for, which
+// is when its lane read the clock of the record it had no room for.
+func TestWaits(t *testing.T) {
+	r, c := made(t, 16, 0)
+	lanes := make([]*ringtest.Lane, 16)
+	var b ring.Batch
+	poll := func() {
+		b.Reset()
+		r.Poll(sizes, &b, 1<<20)
+	}
+	for i := range lanes {
+		if poll(); b.Waits {
+			t.Fatalf("lanes wait when %d chunks are taken", i)
+		}
+		lanes[i] = c.Lane(1, uint32(i), 0, 0, 0)
+		lanes[i].Record(2, 0, 1)
+	}
+	if poll(); !b.Waits {
+		t.Fatal("all chunks are taken, and no lane may wait")
+	}
+	lanes[3].Close()
+	poll() // gives the chunk back
+	old := c.Clock()
+	for range 1000 {
+		c.Clock()
+	}
+	late := c.Lane(1, 16, 0, 0, 0)
+	late.RecordAt(old, 2, 0, 1)
+	if poll(); !b.Waits || b.Asked > ringtest.Nanoseconds(old) || b.Asked < ringtest.Nanoseconds(old)-1<<20 {
+		t.Errorf("lanes wait: %v, since %d, want true, and %d or a little before", b.Waits, b.Asked, ringtest.Nanoseconds(old))
+	}
+	late.Close()
+	lanes[4].Close()
+	poll()
+	if poll(); b.Waits || b.Bound != math.MaxUint64 {
+		t.Errorf("lanes wait for free chunks; read is what is before %d", b.Bound)
+	}
+}
+
 // In drop mode a lane without a chunk goes on, and says later what it lost.
 func TestDrop(t *testing.T) {
 	r, c := made(t, 64, ring.FlagDrop)
