@@ -61,7 +61,7 @@ func argumentCompletions(line []string) map[string]cobra.CompletionFunc {
 		"record":     recordable(line),
 		"state":      one,
 		"stats":      one,
-		"validate":   filesEnding("zst"), // a shell offers folders with them
+		"validate":   checkable,
 		"view":       two,
 	}
 }

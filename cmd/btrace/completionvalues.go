@@ -133,6 +133,16 @@ func recordable(line []string) cobra.CompletionFunc {
 	}
 }
 
+// checkable completes to traces and folders of them, or to the results that
+// --merge takes.
+func checkable(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ending := "zst"
+	if cmd.Flags().Changed("merge") {
+		ending = "json"
+	}
+	return filesEnding(ending)(cmd, args, typed)
+}
+
 // argTypes completes to what an argument of a PTX kernel may begin with.
 func argTypes(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	all := []cobra.Completion{
