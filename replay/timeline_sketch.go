@@ -73,7 +73,7 @@ const sketchCells = 4 << 20
 // What is drawn is shown after the first of these, and each time as much later
 // as the next; the last goes on.
 const (
-	sketchSoon = 50 * time.Millisecond
+	sketchSoon = 20 * time.Millisecond
 	sketchMost = 400 * time.Millisecond
 )
 

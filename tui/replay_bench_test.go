@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -121,7 +123,86 @@ func fileConfig(t testing.TB, path string) (Config, *trace.Reader) {
 	return Config{
 		Title: "pipeline.zst", Launches: r.Launches(), Report: &replay.Report{Verdict: replay.Clean},
 		Open: func(ctx context.Context, launch uint32) (replay.Timeline, error) { return replay.Open(ctx, r, launch) },
+		Sketch: func(ctx context.Context, launch uint32, show func(replay.Timeline, int64)) error {
+			return replay.Sketch(ctx, r, launch, show)
+		},
 	}, r
+}
+
+// opening is how long after its start a viewer that opens a trace, everything
+// beside the frame as in life, has painted its first frame, one with rows, and
+// one with the exact state.
+type opening struct{ frame, rows, exact time.Duration }
+
+func openTrace(b *testing.B, path string) opening {
+	start := time.Now()
+	cfg, r := fileConfig(b, path)
+	defer r.Close()
+	m := modelOf(b, cfg)
+	p := &painter{m: m, out: &terminal{out: io.Discard, on: true}}
+	msgs := make(chan tea.Msg)
+	var under sync.WaitGroup
+	ended := make(chan struct{})
+	var begin func(tea.Cmd)
+	begin = func(cmd tea.Cmd) {
+		if cmd == nil {
+			return
+		}
+		under.Go(func() {
+			switch msg := cmd().(type) {
+			case tea.BatchMsg:
+				for _, c := range msg {
+					begin(c)
+				}
+			case nil:
+			default:
+				select {
+				case msgs <- msg:
+				case <-ended:
+				}
+			}
+		})
+	}
+	begin(tea.Batch(m.update(tea.WindowSizeMsg{Width: 200, Height: 60}), m.init()))
+	p.paint()
+	t := opening{frame: time.Since(start)}
+	for !m.settled || !m.moments.has(m.momentKey()) {
+		begin(m.update(<-msgs))
+		p.paint()
+		if t.rows == 0 && len(m.tree.all) > 0 {
+			t.rows = time.Since(start)
+		}
+	}
+	t.exact = time.Since(start)
+	close(ended)
+	under.Wait()
+	return t
+}
+
+// From the start to the first frame, to one with rows and to one with the
+// exact state, as a person sees it. A raw trace is replayed before its state is
+// known: a sketch of its events stands in for it.
+func BenchmarkOpening(b *testing.B) {
+	for _, size := range recordedSizes() {
+		for _, prepared := range []bool{true, false} {
+			path := pipelineFile(b, size.ctas, size.rounds, prepared)
+			b.Run(fmt.Sprintf("%s/prepared=%t", size.name, prepared), func(b *testing.B) {
+				var sum opening
+				n := 0
+				for b.Loop() {
+					t := openTrace(b, path)
+					sum.frame, sum.rows, sum.exact = sum.frame+t.frame, sum.rows+t.rows, sum.exact+t.exact
+					n++
+				}
+				for _, x := range []struct {
+					t    time.Duration
+					unit string
+				}{{sum.frame, "ms-first-frame"}, {sum.rows, "ms-rows"}, {sum.exact, "ms-exact"}} {
+					b.ReportMetric(float64(x.t.Microseconds())/1000/float64(n), x.unit)
+				}
+			})
+		}
+	}
 }
 
 // Frames of 200x60 of recordings on disk: frame is the viewer's part alone,
