@@ -63,8 +63,8 @@ func TestCompletionOfAll(t *testing.T) {
 	}
 }
 
-// Of a flag that takes one of a few words, those are offered that the command
-// takes: it lists them when it gets another.
+// Of a flag that takes one of a few words, those are offered, and named in the
+// help, that the command takes: it lists them when it gets another.
 func TestCompletionOfWords(t *testing.T) {
 	found := 0
 	for _, name := range helpCommands(t) {
@@ -98,6 +98,11 @@ func TestCompletionOfWords(t *testing.T) {
 			want := strings.Split(takes[1], ", ")
 			if got, _ := complete(t, name, flag, ""); !slices.Equal(got, want) {
 				t.Errorf("btrace %s %s completes to %v, but takes %v", name, flag, got, want)
+			}
+			for _, w := range want {
+				if !strings.Contains(line, w) {
+					t.Errorf("the help of btrace %s %s does not name %s", name, flag, w)
+				}
 			}
 		}
 	}
