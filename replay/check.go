@@ -139,10 +139,11 @@ type worker struct {
 	r             *run
 	n, of         uint32
 	scopes        map[uint32]*scope
-	finished      map[uint32]bool
+	finished      finished
 	exited        uint64 // lanes of finished scopes
 	counts        Counts
-	done          []*scope     // finished scopes with findings
+	done          []findings   // of finished scopes that have any
+	spare         []*scope     // finished scopes whose memory can be used again
 	sketch        *sketch      // its part of the picture; nil for none
 	observe       *observation // nil for nobody
 	others        others       // what is known of other schedules
@@ -213,7 +214,7 @@ func (r *run) all(ctx context.Context) error {
 func (r *run) start(n int) {
 	for i := range n {
 		w := &worker{
-			r: r, n: uint32(i), of: uint32(n), scopes: make(map[uint32]*scope), finished: make(map[uint32]bool),
+			r: r, n: uint32(i), of: uint32(n), scopes: make(map[uint32]*scope), finished: make(finished),
 		}
 		if r.draw != nil {
 			w.sketch = r.draw.sketch()
@@ -322,7 +323,7 @@ func (w *worker) turn(index uint32, b *batch, rows []packed) {
 			continue
 		}
 		if s == nil {
-			if w.finished[index] {
+			if w.finished.has(index) {
 				w.skip(r, &w.late, "after all lanes of its CTA had exited")
 				continue
 			}
@@ -344,7 +345,7 @@ func (w *worker) turn(index uint32, b *batch, rows []packed) {
 }
 
 func (w *worker) newScope(index uint32) *scope {
-	s := newScope(&w.r.launch, w.r.layout, index, w.r.opt.lookahead())
+	s := w.begin(index)
 	s.mute, s.functions = w.r.mute, w.r.functions
 	switch {
 	case w.sketch != nil:
@@ -352,7 +353,7 @@ func (w *worker) newScope(index uint32) *scope {
 	case w.observe != nil:
 		s.watch = w.observe
 	}
-	if w.r.follows() {
+	if w.r.follows() && s.order == nil {
 		s.order = newFollower(s)
 	}
 	w.scopes[index] = s
@@ -366,8 +367,9 @@ func (w *worker) retire(index uint32, s *scope) {
 		w.observe.over(s)
 	}
 	w.keep(s)
+	w.end(s)
 	delete(w.scopes, index)
-	w.finished[index] = true
+	w.finished.add(index)
 }
 
 func (w *worker) keep(s *scope) {
@@ -376,8 +378,7 @@ func (w *worker) keep(s *scope) {
 	w.exited += s.exited
 	w.explained = w.explained || s.explained
 	if len(s.findings.list) > 0 || s.findings.incomplete {
-		s.ctas, s.collectives, s.stalled, s.last = nil, nil, nil, nil
-		w.done = append(w.done, s)
+		w.done = append(w.done, s.findings)
 	}
 }
 

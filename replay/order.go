@@ -42,6 +42,14 @@ func newFollower(s *scope) *follower {
 	return f
 }
 
+// again makes the follower of a scope that is over one of another.
+func (f *follower) again(s *scope) {
+	clear(f.exits)
+	*f = follower{Order: f.Order, s: s, exits: f.exits}
+	f.Again(f.hazard)
+	f.gone = f.NewExits()
+}
+
 // follows reports whether there is anybody to tell.
 func (f *follower) follows() bool { return f != nil && !f.over }
 

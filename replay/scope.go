@@ -43,6 +43,7 @@ type scope struct {
 	limit   int      // rows that may be parked
 
 	ctas        map[uint32]*cta
+	spare       []*cta // of a scope before this one, for their memory
 	collectives []*collective
 	// functions names the mbarriers that have a completion function: known
 	// beforehand, since a phase with one ends later.
@@ -131,13 +132,11 @@ func (s *scope) cta(id uint32) *cta {
 	}
 	c := s.ctas[id]
 	if c == nil {
-		c = &cta{id: id, named: barrier.NewNamed(s.threads), mbars: make(map[uint64]*mbar), live: s.threads}
-		warps, strands := make([]warp, len(c.named.Live)), make([]strand, len(c.named.Live))
-		for i, lanes := range c.named.Live {
-			w := &warps[i]
-			*w = warp{cta: c, id: uint32(i), all: lanes, live: lanes, sync: barrier.NewWarp(lanes)}
-			w.strands = strands[i : i : i+1] // most are of one strand
-			c.warps = append(c.warps, w)
+		if n := len(s.spare); n > 0 {
+			c, s.spare = s.spare[n-1], s.spare[:n-1]
+			c.begin(id, s.threads)
+		} else {
+			c = newCTA(id, s.threads)
 		}
 		s.ctas[id] = c
 	}

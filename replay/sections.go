@@ -137,7 +137,7 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 			w.sketch.pic.end(s, d.last)
 		}
 		for row, t := range w.sketch.pic.rows {
-			if w.finished[r.layout.scope(row.CTA)] && t.last >= 0 {
+			if w.finished.has(r.layout.scope(row.CTA)) && t.last >= 0 {
 				w.sketch.pic.paint(t, t.last, d.last, uint8(Exited))
 			}
 		}

@@ -44,9 +44,9 @@ func (r *run) report() (LaunchReport, []Finding) {
 		lr.Counts.add(w.counts)
 		others.merge(&w.others)
 		explained = explained || w.explained
-		for _, s := range w.done {
-			list = append(list, s.findings.values()...)
-			incomplete = incomplete || s.findings.incomplete
+		for i := range w.done {
+			list = append(list, w.done[i].values()...)
+			incomplete = incomplete || w.done[i].incomplete
 		}
 		for k, o := range []*oddity{&w.strange, &w.late} {
 			if o.n > 0 {

@@ -355,7 +355,7 @@ func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 	for w := range r.warps {
 		r.masks = append(r.masks, newWarpMask(v.launch.Threads(), w))
 	}
-	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.number: s}, finished: map[uint32]bool{}, stay: true}
+	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.number: s}, finished: finished{}, stay: true}
 	var t sorter
 	var rows batch
 	for b, err := range v.src.Blocks(ctx, q) {

@@ -68,11 +68,21 @@ type Named struct {
 
 // NewNamed returns the barriers of a CTA with so many threads.
 func NewNamed(threads int) *Named {
-	n := &Named{Threads: threads, Live: make([]uint32, (threads+31)/32)}
+	n := &Named{Live: make([]uint32, (threads+31)/32)}
+	n.Begin(threads)
+	return n
+}
+
+// Begin makes them those of a CTA that begins, with as many warps as the one
+// before, whatever that did. No memory is made for it.
+func (n *Named) Begin(threads int) {
+	n.Threads = threads
 	for w := range n.Live {
 		n.Live[w] = lanesOf(threads, w)
 	}
-	return n
+	for i := range n.Bars {
+		n.Bars[i] = NamedBarrier{Parts: n.Bars[i].Parts[:0]}
+	}
 }
 
 // Do performs an operation. Lanes that it does not release at once stay

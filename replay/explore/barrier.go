@@ -69,7 +69,8 @@ func (d *duties) clear() {
 
 // NewBarrier makes a barrier that lanes may use from the beginning.
 func (o *Order) NewBarrier(ref any) *Barrier {
-	b := &Barrier{Ref: ref, id: len(o.barriers)}
+	b := o.spare.barrier()
+	b.Ref, b.id = ref, len(o.barriers)
 	o.barriers = append(o.barriers, b)
 	return b
 }
@@ -416,7 +417,7 @@ type Exits struct {
 
 // NewExits makes the exits of lanes of which none has exited yet.
 func (o *Order) NewExits() *Exits {
-	x := new(Exits)
+	x := o.spare.newExits()
 	o.exits = append(o.exits, x)
 	return x
 }

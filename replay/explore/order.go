@@ -56,6 +56,7 @@ type Order struct {
 	warps    map[warpKey]*Warp
 	barriers []*Barrier
 	exits    []*Exits
+	spare    spare
 	ends     uint64  // of phases, of all barriers
 	whole    meeting // of the lanes of a warp at a barrier, for a moment
 	// Relaxed is true once a use of a barrier was ordered after its
@@ -115,7 +116,8 @@ func (o *Order) Warp(cta, warp uint32) *Warp {
 		if n := o.threads - 32*int(warp); n < 32 {
 			lanes = 1<<max(n, 0) - 1
 		}
-		w = &Warp{agents: []*agent{{id: o.agents, lanes: lanes}}}
+		w = o.spare.warp()
+		w.agents[0].id, w.agents[0].lanes = o.agents, lanes
 		o.agents++
 		o.warps[k] = w
 	}
