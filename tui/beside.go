@@ -236,7 +236,7 @@ func (m *model) drawBeside() {
 		}
 		return
 	}
-	s := scene{win: m.there(m.win), last: b.bounds.last, drawn: b.bounds.last}
+	s := scene{win: m.there(m.win), last: b.bounds.last, drawn: b.bounds.last, over: b.launch.Outcome == trace.OutcomeCompleted}
 	s.playhead = s.win.cell(m.there(window{m.focus.time, m.focus.time}).from, m.track())
 	m.drawAxis(m.grid.canvas(l.otherAxis), s)
 	c := m.grid.canvas(l.otherLanes)

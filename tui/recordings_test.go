@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -200,6 +201,18 @@ func TestRecordedCleanRuns(t *testing.T) {
 			s.press("]", ".", "+")
 		}
 		s.hides("cannot be", "no earlier")
+	}
+}
+
+// The five stages of a split arrive and wait (CUDA programming guide,
+// "Asynchronous Barriers") are told apart: before the arrival, the arrival, what
+// is done between it and the wait, the wait, and what comes after.
+func TestFiveStages(t *testing.T) {
+	s := open(t, recording(t, "cuda-split-arrive-wait.zst"), 160, 24)
+	screen := s.press(":").types("go-to-time 2us").press("enter", "+", "+", "+", "+").screen()
+	stages := regexp.MustCompile("warp 0 .*─▲▸+▒?░+▒?◂+─")
+	if !stages.MatchString(screen) {
+		t.Errorf("no row shows %v:\n%s", stages, screen)
 	}
 }
 

@@ -9,13 +9,14 @@ import (
 
 	"btrace/replay"
 	"btrace/replay/report"
+	"btrace/trace"
 )
 
 // drawTimeline draws the window: overview, axis, barriers, rows, legend.
 func (m *model) drawTimeline() {
 	l := &m.layout
 	m.drawOverview(m.grid.canvas(l.overview))
-	own := scene{win: m.win, last: m.bounds.last, drawn: m.drawn, playhead: m.win.cell(m.focus.time, m.track())}
+	own := scene{win: m.win, last: m.bounds.last, drawn: m.drawn, playhead: m.win.cell(m.focus.time, m.track()), over: m.current().Outcome == trace.OutcomeCompleted}
 	m.drawAxis(m.grid.canvas(l.axis), own)
 	if l.lanesTitle.h > 0 {
 		title := fmt.Sprintf("barriers of CTA %d", m.focus.row.cta)
@@ -51,6 +52,7 @@ type scene struct {
 	last     int64 // time of the last event
 	drawn    int64 // the time up to which there is something to draw
 	playhead int   // its cell
+	over     bool  // the launch completed: whoever was there has exited
 }
 
 // tracks are the parts of the screen along which time runs.
@@ -353,8 +355,13 @@ func drawCells(track canvas, p *picture[replay.Cell], exact bool, s scene) {
 		c := p.data[i]
 		if c.Activity != replay.Absent {
 			last = c.Activity
-		} else if x > end && (last == replay.Hung || last == replay.Exited || last == replay.Trapped) {
-			c.Activity = last
+		} else if x > end {
+			switch {
+			case last == replay.Hung || last == replay.Exited || last == replay.Trapped:
+				c.Activity = last
+			case s.over && last != replay.Absent:
+				c.Activity = replay.Exited
+			}
 		}
 		if c.Severity > 0 {
 			row[x] = cell{track.g.glyph(severityGlyph(c.Severity)), severityStyle(c.Severity)}
