@@ -16,6 +16,8 @@ type blockDecoder struct {
 	least  []uint64 // smallest delta of a template
 	starts []uint64 // times of the runs' first rows
 	gaps   []seqGap
+	gap    int // the next of them
+	follow int // rows so far that follow another of their run
 	runs   []warpRun
 	recs   []record
 	keys   []uint64 // times in units and indices of rows, in warp order
@@ -200,40 +202,16 @@ func (d *blockDecoder) rows(n int, unit uint64, first, last key) (sorted []uint6
 		return nil, errTimes
 	}
 	span /= unit
-	inOrder, before, k := true, uint64(0), 0
-	gaps := d.gaps
+	inOrder, before := true, uint64(0)
+	d.follow, d.gap = 0, 0
 	for g := range d.runs {
-		run := &d.runs[g]
-		t, seq := d.starts[g], run.first
-		ids := d.ids[run.at : run.at+run.rows]
-		recs := d.recs[run.at:][:len(ids)]
-		keys := d.keys[run.at:][:len(ids)]
-		for i, id := range ids {
-			if i > 0 {
-				least := d.least[id]
-				by := d.deltas.at(k) + least
-				if by < least || by > span {
-					return nil, errTimes
-				}
-				t += by
-				next := seq + 1
-				if gaps[0].row == uint32(k) {
-					next += gaps[0].by
-					gaps = gaps[1:]
-				}
-				if by == 0 && next < seq {
-					return nil, errOrder
-				}
-				seq = next
-				k++
-			}
-			if t > span {
-				return nil, errTimes
-			}
-			recs[i] = record{seq, uint16(g), id}
-			keys[i] = t<<rowBits | uint64(int(run.at)+i)
-			inOrder = inOrder && t >= before
-			before = t
+		t := d.starts[g]
+		if t > span {
+			return nil, errTimes
+		}
+		inOrder = inOrder && t >= before
+		if before, err = d.run(g, t, span); err != nil {
+			return nil, err
 		}
 	}
 	if err := d.deltas.c.end(); err != nil {
@@ -243,6 +221,54 @@ func (d *blockDecoder) rows(n int, unit uint64, first, last key) (sorted []uint6
 		return d.keys, nil
 	}
 	return d.sorter.sort(d.keys, bits.Len64(span)+rowBits), nil
+}
+
+// run fills recs and keys of a run that begins at time t, and returns the time
+// of its last row. No time is beyond span. This is where a reader spends most
+// of its time, so what can be is done once a run.
+func (d *blockDecoder) run(g int, t, span uint64) (end uint64, err error) {
+	run := &d.runs[g]
+	ids := d.ids[run.at : run.at+run.rows]
+	recs := d.recs[run.at:][:len(ids)]
+	keys := d.keys[run.at:][:len(ids)]
+	seq, at := run.first, uint64(run.at)
+	recs[0] = record{seq, uint16(g), ids[0]}
+	keys[0] = t<<rowBits | at
+	deltas, k := &d.deltas, d.follow // rows so far that follow another of their run
+	d.follow += len(ids) - 1
+	lo, hi := deltas.lo[k:d.follow], deltas.hi
+	if hi != nil {
+		hi = hi[k:d.follow]
+	}
+	gap, least, wide := d.gaps[d.gap].row, d.least, deltas.wide
+	for i := 1; i < len(ids); i++ {
+		id := ids[i]
+		by := uint64(lo[i-1])
+		if hi != nil {
+			by |= uint64(hi[i-1]) << 8
+		}
+		if by == wide {
+			by += deltas.c.uvarint()
+		}
+		// A sum that wraps is below its parts.
+		if by += least[id]; by > span-t || by < least[id] {
+			return 0, errTimes
+		}
+		t += by
+		next := seq + 1
+		if gap == uint32(k+i-1) {
+			next += d.gaps[d.gap].by
+			d.gap++
+			gap = d.gaps[d.gap].row
+		}
+		if next < seq && by == 0 {
+			return 0, errOrder
+		}
+		seq = next
+		recs[i] = record{seq, uint16(g), id}
+		keys[i] = t<<rowBits | (at + uint64(i))
+	}
+	return t, nil
 }
 
 // gather puts what every row has into the block, in stored order.
