@@ -73,14 +73,14 @@
 // w1 = V | value (63 bits). The last ones of some sites are written behind the
 // operation that the record is of, the others ahead of it: if it traps, the
 // record stays without them. A record has at most 4 slots and lies in one
-// chunk: a lane whose chunk has fewer than 4 slots left takes another, so a
-// chunk with 1021 to 1024 slots written is full.
+// chunk. A lane leaves a chunk while it has a slot for a record of site 0, and
+// writes that.
 //
 // A chunk belongs to one lane, and the clocks in it ascend. Sites 0 and 1 are
 // the same in every module, with one slot:
 //
-//	site 0  close: the lane writes no more to this chunk (it ends). The
-//	        clock and lanes are not used.
+//	site 0  close: the lane writes no more to this chunk (it ends, or takes
+//	        another). The clock and lanes are not used.
 //	site 1  gap: operand records were dropped here.
 //
 // The others number the sites of all modules of a run: the recorder hands

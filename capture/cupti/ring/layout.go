@@ -14,8 +14,7 @@ const (
 	Version    = 1
 	ChunkBytes = 16 << 10
 	ChunkSlots = ChunkBytes / slotBytes
-	// MaxRecordSlots is the most slots of a record. A lane leaves a chunk in
-	// which fewer are free.
+	// MaxRecordSlots is the most slots of a record.
 	MaxRecordSlots = 4
 	// MinChunks and MaxChunks bound a ring: 256 KiB to 8 GiB.
 	MinChunks = 16
@@ -25,7 +24,6 @@ const (
 
 	slotBytes   = 16
 	headerBytes = 4096
-	fullSlots   = ChunkSlots - MaxRecordSlots + 1
 	fifoOffset  = headerBytes
 
 	entryBits = 20 // of a fifo's entry that are the chunk plus 1

@@ -271,7 +271,7 @@ func (r *Reader) readChunk(c *chunk, b *Batch) (over bool) {
 	}
 	first, firstWord := b.Len(), len(b.Value)
 	slot := int(c.next)
-	for slot < fullSlots {
+	for slot < ChunkSlots {
 		w0, w1 := atomic.LoadUint64(&words[2*slot]), atomic.LoadUint64(&words[2*slot+1])
 		if w0&w1&valid == 0 {
 			break
@@ -282,7 +282,7 @@ func (r *Reader) readChunk(c *chunk, b *Batch) (over bool) {
 			break
 		}
 		n := int(r.size(site).Slots)
-		if n < 1 || n > MaxRecordSlots {
+		if n < 1 || n > min(MaxRecordSlots, ChunkSlots-slot) {
 			r.breaks(c, b)
 			break
 		}
@@ -297,7 +297,7 @@ func (r *Reader) readChunk(c *chunk, b *Batch) (over bool) {
 	}
 	c.next = uint16(slot)
 	c.run(b, first, firstWord)
-	return over || slot >= fullSlots
+	return over
 }
 
 // size is that of the records of a site.
@@ -401,7 +401,7 @@ func (r *Reader) Finish(b *Batch) (torn int) {
 
 // torn appends what is left of a record of the chunk that is not whole.
 func (r *Reader) torn(c *chunk, b *Batch) bool {
-	if c.next < 2 || c.broken || int(c.next) >= fullSlots {
+	if c.next < 2 || c.broken || int(c.next) >= ChunkSlots {
 		return false
 	}
 	w := r.wordsOf(c)[2*int(c.next):]
@@ -411,7 +411,7 @@ func (r *Reader) torn(c *chunk, b *Batch) bool {
 	}
 	first, firstWord := b.Len(), len(b.Value)
 	size := r.size(uint32(w0>>clockBits) & (MaxSites - 1))
-	if size.Head > 0 && size.Head < size.Slots && size.Slots <= MaxRecordSlots && written(w[:2*size.Head]) {
+	if size.Head > 0 && size.Head < size.Slots && int(size.Slots) <= min(MaxRecordSlots, ChunkSlots-int(c.next)) && written(w[:2*size.Head]) {
 		for i := 2; i < 2*int(size.Slots); i += 2 {
 			v0, v1 := atomic.LoadUint64(&w[i]), atomic.LoadUint64(&w[i+1])
 			if v0&v1&valid == 0 {

@@ -28,8 +28,7 @@ const registers = `	.reg .b64 %bt_w, %bt_f, %bt_c, %bt_d, %bt_k, %bt_x, %bt_y, %
 
 const (
 	chunkBytes = ChunkSlots * SlotBytes
-	offsets    = chunkBytes - SlotBytes              // the bits of an address that say which slot of its chunk it is
-	lastOffset = (ChunkSlots - MaxSlots) * SlotBytes // of the last slot in which a record may begin
+	offsets    = chunkBytes - SlotBytes // the bits of an address that say which slot of its chunk it is
 	valid      = uint64(1) << 63
 	none       = valid | offsets // no chunk: no room, and nothing lost
 	clockMask  = 1<<40 - 1
@@ -143,15 +142,15 @@ func (p *probe) leader(pred string) {
 	}
 }
 
-// room sees to it that there is room for so many slots: a lane without it goes
-// to a block that takes a chunk, and comes back. If it got none it does not
-// write the records.
+// room sees to it that there is room for so many slots, and one for the word
+// that the lane is done with the chunk: a lane without it goes to a block that
+// takes a chunk, and comes back. If it got none it does not write the records.
 func (p *probe) room(slots, records int) {
 	p.labels++
 	n := p.labels
 	p.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
 	p.emit("and.b32 %%bt_t, %%bt_t, %d;", offsets)
-	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", (ChunkSlots-max(slots, MaxSlots))*SlotBytes)
+	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", (ChunkSlots-slots-1)*SlotBytes)
 	p.emit("@%%bt_q bra $bt_R%d;", n)
 	p.emit("$bt_B%d:", n)
 	p.coldAt(p.at).WriteString(p.refill(n, records))
@@ -188,8 +187,8 @@ func (p *probe) begin(site uint32, operand string, values ...value) {
 }
 
 func (p *probe) finish(slots int, pred string) {
-	// A record ends in its chunk, whose address has 0 in the bits that count its
-	// bytes.
+	// What is behind it is in its chunk, too, whose address has 0 in the bits that
+	// count its bytes.
 	p.emit("mov.b64 {%%bt_t, %%bt_z}, %%bt_w;")
 	p.emit("@%%bt_p add.u32 %%bt_t, %%bt_t, %d;", SlotBytes*slots)
 	p.emit("mov.b64 %%bt_w, {%%bt_t, %%bt_z};")
@@ -236,15 +235,13 @@ func (p *probe) shifted(from string) value {
 	return func(r string) { p.emit("mul.wide.u32 %s, %s, 2;", r, from) }
 }
 
-// close has lanes say that they write no more to their chunk, if they have one
-// with room: a chunk without is known to be done with.
+// close has lanes say that they write no more to their chunk, if they have
+// one.
 func (p *probe) close() {
-	p.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
-	p.emit("and.b32 %%bt_t, %%bt_t, %d;", offsets)
 	if p.guard == "" {
-		p.emit("setp.le.u32 %%bt_q, %%bt_t, %d;", lastOffset)
+		p.emit("setp.ge.s64 %%bt_q, %%bt_w, 0;")
 	} else {
-		p.emit("setp.le.and.u32 %%bt_q, %%bt_t, %d, %s;", lastOffset, p.guard)
+		p.emit("setp.ge.and.s64 %%bt_q, %%bt_w, 0, %s;", p.guard)
 	}
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|SiteClose<<40)
@@ -273,11 +270,11 @@ var lapText = fmt.Sprintf(`popc.b32 %%bt_z, %%bt_i;
 
 // It is one long line of code with a loop, and hardly any branches: those would
 // cost registers for what converges where, and these cost time in the code
-// around. A chunk that is left before it is full is closed.
+// around. The chunk that is left, if there is one, is closed.
 var refillText = fmt.Sprintf(`$bt_R#:RARE
-	setp.le.u32 %%bt_q, %%bt_t, %[11]d;
+	setp.ge.s64 %%bt_q, %%bt_w, 0;
 	and.b64 %%bt_x, %%bt_c, %#[4]x;
-	or.b64 %%bt_x, %%bt_x, %#[12]x;
+	or.b64 %%bt_x, %%bt_x, %#[11]x;
 	mov.b64 %%bt_y, %#[2]x;
 	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	ld.SPACE.u64 %%bt_u, [CTL+8];
@@ -369,7 +366,7 @@ $bt_L#:
 	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
 	bra $bt_B#;
-`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk, lastOffset, valid|SiteClose<<40)
+`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk, valid|SiteClose<<40)
 
 func log2(n int) (bits int) {
 	for ; n > 1; n /= 2 {

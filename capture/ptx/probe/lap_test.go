@@ -152,6 +152,29 @@ func TestLaps(t *testing.T) {
 	}
 }
 
+// TestFullChunks: wherever in a chunk a lane is when it has to take another,
+// all its records come out. Barriers that follow each other share the room that
+// one of them sees to.
+func TestFullChunks(t *testing.T) {
+	for barriers := 1; barriers <= 18; barriers++ {
+		p := kernel("", `
+	mov.u32 %r2, 0;
+LOOP:
+	`+strings.Repeat("bar.sync 0;\n\t", barriers)+`add.u32 %r2, %r2, 1;
+	setp.lt.u32 %p1, %r2, `+fmt.Sprint(1500/barriers)+`;
+	@%p1 bra LOOP;`, 32, 1, 1)
+		r := newRing(t, 0)
+		src, m, direct, records := r.runIn(t, p, 0)
+		normalOf(parsed(t, p.file, p.src), p.src, src).compare(t, direct, eventsOf(m, records), "")
+		if t.Failed() {
+			t.Fatalf("%d barriers a round", barriers)
+		}
+		if len(direct) < 2900 || r.tickets < 3 {
+			t.Errorf("%d events, in %d chunks: none was full", len(direct), r.tickets)
+		}
+	}
+}
+
 // waiting is a kernel of two CTAs of one thread, of which the first one writes
 // entries to the fifo, behind its second barrier: those of the tickets from
 // ticket on.

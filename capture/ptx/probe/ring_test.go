@@ -80,9 +80,6 @@ func readRing(tb testing.TB, m *probe.Module, mem []byte, grid, cluster trace.Di
 			if closed {
 				tb.Fatalf("a record behind the end of a chunk: %#x %#x", w0, w1)
 			}
-			if at-base > (probe.ChunkSlots-probe.MaxSlots)*probe.SlotBytes {
-				tb.Fatalf("a record in slot %d, when the chunk was full", (at-base)/probe.SlotBytes)
-			}
 			r.Site, r.Clock = uint32(w0>>40&(1<<23-1)), int64(w0&(1<<40-1))
 			r.Operand, r.Lanes = uint32(w1>>32)&(1<<31-1), uint32(w1)
 			r.Values = [6]uint64{}
@@ -121,10 +118,16 @@ func readRing(tb testing.TB, m *probe.Module, mem []byte, grid, cluster trace.Di
 			if cut {
 				break
 			}
+			if at == base+chunkBytes {
+				tb.Fatalf("site %d: there is no room left to close the chunk", r.Site)
+			}
 			if r.Lanes>>r.lane&1 == 0 {
 				tb.Fatalf("site %d: lane %d wrote for %08x", r.Site, r.lane, r.Lanes)
 			}
 			records = append(records, r)
+		}
+		if !closed && outcome == trace.OutcomeCompleted {
+			tb.Fatalf("a lane left its chunk and did not close it")
 		}
 	}
 	return records

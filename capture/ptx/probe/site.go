@@ -13,7 +13,7 @@ const (
 	SlotBytes   = 16
 	ChunkSlots  = 1024
 	HeaderSlots = 2 // that say whose the chunk is
-	MaxSlots    = 4 // of a record; a chunk with less room than that is full
+	MaxSlots    = 4 // of a record
 )
 
 // Site is a place that writes records. Its fields are plain data, so that a

@@ -136,7 +136,9 @@ struct Here {
     // where the record is dropped.
     __device__ __forceinline__ bool room() {
         uint64_t at = lane->at;
-        if (at != 0 && at % chunkBytes != 0 && (chunkBytes - at % chunkBytes) >= recordSlots * slotBytes) return true;
+        // One slot is for the word that the lane is done with the chunk.
+        if (at != 0 && (chunkBytes - at % chunkBytes) > recordSlots * slotBytes) return true;
+        if (at != 0) put(siteClose, 0, 1u << laneid());
         at = take();
         lane->at = at;
         if (at == 0) {
@@ -230,8 +232,7 @@ __device__ __noinline__ SanitizerPatchResult btrace_exit(void *userdata, uint64_
     uint32_t lanes;
     bool leads = h.leads(0, &lanes);
     if (h.lane->at != 0) {
-        // There is always room: a chunk is left while it has four slots.
-        if (h.lane->at % chunkBytes != 0) h.put(siteClose, 0, 1u << laneid());
+        h.put(siteClose, 0, 1u << laneid());
         h.lane->at = 0;
     }
     if (leads) {

@@ -102,7 +102,7 @@ type Lane struct {
 func (c *Context) Lane(grid uint64, cta uint32, warp, lane uint8, sm uint16) *Lane {
 	w := uint32(warp)
 	off := cta < c.chosen[0] || cta > c.chosen[1] || w < c.chosen[2] || w > c.chosen[3]
-	return &Lane{c: c, grid: grid, cta: cta, warp: warp, lane: lane, sm: sm, slot: slots, off: off}
+	return &Lane{c: c, grid: grid, cta: cta, warp: warp, lane: lane, sm: sm, off: off}
 }
 
 // Record writes a record whose clock is read now. It reports whether there was
@@ -116,17 +116,13 @@ func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uin
 	if l.off {
 		return false
 	}
-	if slots-l.slot < 4 && !l.take() {
+	if !l.room(1 + len(values)/2) {
 		l.lost++
 		return false
 	}
 	if l.lost > 0 {
 		l.put(valid|1<<40|clock&(1<<40-1), valid|uint64(l.lost)<<32|1<<l.lane)
 		l.lost = 0
-		if slots-l.slot < 4 && !l.take() {
-			l.lost++
-			return false
-		}
 	}
 	l.put(valid|uint64(site)<<40|clock&(1<<40-1), valid|uint64(operand)<<32|uint64(lanes))
 	for i := 0; i < len(values); i += 2 {
@@ -137,7 +133,7 @@ func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uin
 
 // Torn writes one of the two words of a record.
 func (l *Lane) Torn(site uint32) {
-	if slots-l.slot < 4 && !l.take() {
+	if !l.room(1) {
 		return
 	}
 	atomic.StoreUint64(&l.words[2*l.slot], valid|uint64(site)<<40)
@@ -145,10 +141,19 @@ func (l *Lane) Torn(site uint32) {
 
 // Close says that the lane writes no more.
 func (l *Lane) Close() {
-	if slots-l.slot >= 4 {
+	if l.words != nil {
 		l.put(valid, valid)
 	}
-	l.slot = slots
+	l.words = nil
+}
+
+// room takes another chunk if this one has not as many slots and one more.
+func (l *Lane) room(n int) bool {
+	if l.words != nil && slots-l.slot > n {
+		return true
+	}
+	l.Close()
+	return l.take()
 }
 
 func (l *Lane) put(w0, w1 uint64) {
