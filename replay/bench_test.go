@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -31,7 +32,16 @@ type kernel struct {
 // and the exit of their warps, until all CTAs of the launch have run.
 func record(t testing.TB, ctas, threads, cluster uint32, run func(k *kernel)) *trace.Reader {
 	var buf bytes.Buffer
-	w, err := trace.NewWriter(&buf, trace.Options{})
+	recordTo(t, &buf, ctas, threads, cluster, run)
+	r, err := trace.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func recordTo(t testing.TB, to io.Writer, ctas, threads, cluster uint32, run func(k *kernel)) {
+	w, err := trace.NewWriter(to, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +68,6 @@ func record(t testing.TB, ctas, threads, cluster uint32, run func(k *kernel)) *t
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := trace.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
 
 // each has every CTA that runs do a step.
@@ -112,11 +117,17 @@ const whole = ^uint32(0)
 // first lane frees the stage, after it has met the others or, unless they
 // meet, on its own.
 func pipeline(t testing.TB, ctas, rounds uint32, meet bool) *trace.Reader {
+	return record(t, ctas, pipelineThreads, 1, pipelineRun(rounds, meet))
+}
+
+const pipelineThreads = 5 * 32
+
+func pipelineRun(rounds uint32, meet bool) func(k *kernel) {
 	const stages, consumers = 4, 4
 	full := func(i uint32) uint64 { return 1024 + 8*uint64(i%stages) }
 	empty := func(i uint32) uint64 { return 1056 + 8*uint64(i%stages) }
 	count := fieldSet(trace.FieldCount)
-	return record(t, ctas, 32*(consumers+1), 1, func(k *kernel) {
+	return func(k *kernel) {
 		k.each(func() {
 			for i := range uint32(stages) {
 				k.do(0, 1, trace.Op{Kind: trace.KindMbarInit, Addr: full(i), Count: 1, Line: 2, Has: count})
@@ -145,12 +156,18 @@ func pipeline(t testing.TB, ctas, rounds uint32, meet bool) *trace.Reader {
 				}
 			})
 		}
-	})
+	}
 }
 
 // pingPong is two groups of four warps that take turns, each woken by the
 // other through a named barrier.
 func pingPong(t testing.TB, ctas, rounds uint32) *trace.Reader {
+	return record(t, ctas, pingPongThreads, 1, pingPongRun(rounds))
+}
+
+const pingPongThreads = 256
+
+func pingPongRun(rounds uint32) func(k *kernel) {
 	bar := func(k *kernel, group uint32, kind trace.Kind, id, line uint32) {
 		for w := range uint32(4) {
 			k.do(4*group+w, whole, trace.Op{Kind: kind, Bar: id, Count: 256, Aligned: true, Line: line, Has: fieldSet(trace.FieldCount, trace.FieldAligned)})
@@ -161,7 +178,7 @@ func pingPong(t testing.TB, ctas, rounds uint32) *trace.Reader {
 			k.do(4*group+w, whole, trace.Op{Kind: trace.KindBarDone, Bar: id, Line: line})
 		}
 	}
-	return record(t, ctas, 256, 1, func(k *kernel) {
+	return func(k *kernel) {
 		k.each(func() { bar(k, 1, trace.KindBarArrive, 1, 10) })
 		for range rounds {
 			for group := range uint32(2) {
@@ -176,7 +193,7 @@ func pingPong(t testing.TB, ctas, rounds uint32) *trace.Reader {
 			bar(k, 0, trace.KindBarSync, 1, 40)
 			done(k, 0, 1, 40)
 		})
-	})
+	}
 }
 
 // syncs is CTAs of so many threads that go from one __syncthreads to the next.
