@@ -118,7 +118,9 @@ func (a *fakeApp) load(image []byte) *Answer {
 		check(errors.New("another module came back"))
 	}
 	for _, s := range m.Sites {
-		a.sites[s.Op.Kind] = s.Number
+		if !s.Short {
+			a.sites[s.Op.Kind] = s.Number
+		}
 	}
 	a.send(&Module{Module: a.id, Context: 1})
 	return answer

@@ -60,7 +60,7 @@ func moveOf(k trace.Kind) move {
 
 // sizeOf is what a ring's reader needs to know of a site.
 func sizeOf(s *probe.Site) ring.RecordSize {
-	size := ring.RecordSize{Slots: uint8(s.Slots)}
+	size := ring.RecordSize{Slots: uint8(s.Slots), Short: s.Short}
 	if tail := s.Tail(); tail > 0 {
 		size.Head = uint8(s.Slots - tail)
 	}

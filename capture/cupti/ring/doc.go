@@ -73,14 +73,19 @@
 // w1 = V | value (63 bits). The last ones of some sites are written behind the
 // operation that the record is of, the others ahead of it: if it traps, the
 // record stays without them. A record has at most 4 slots and lies in one
-// chunk. A lane leaves a chunk while it has a slot for a record of site 0, and
+// chunk. A lane leaves a chunk while it has a word for a record of site 0, and
 // writes that.
+//
+// Records of some sites are short: w0 alone, for all 32 lanes, with operand 0.
+// They may begin in the middle of a slot, the others not: there a word with site
+// 1 fills the slot.
 //
 // A chunk belongs to one lane, and the clocks in it ascend. Sites 0 and 1 are
 // the same in every module, with one slot:
 //
 //	site 0  close: the lane writes no more to this chunk (it ends, or takes
-//	        another). The clock and lanes are not used.
+//	        another). w0 alone counts, and of that not the clock. It may stand
+//	        in the middle of a slot.
 //	site 1  gap: operand records were dropped here.
 //
 // The others number the sites of all modules of a run: the recorder hands

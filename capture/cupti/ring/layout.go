@@ -24,6 +24,8 @@ const (
 
 	slotBytes   = 16
 	headerBytes = 4096
+	chunkWords  = 2 * ChunkSlots
+	headWords   = 4 // of a chunk
 	fifoOffset  = headerBytes
 
 	entryBits = 20 // of a fifo's entry that are the chunk plus 1
@@ -41,12 +43,14 @@ const (
 	FirstSite = 2
 )
 
-// RecordSize is how many slots the records of a site have.
+// RecordSize is how large the records of a site are.
 type RecordSize struct {
 	Slots uint8 // 1 to MaxRecordSlots; 0: there is no such site
 	// Head is how many of them are written before the operation that the
 	// record is of: the others may never be, if that traps. 0 means all.
 	Head uint8
+	// Short is true of a record that is one word. Slots is 1 then.
+	Short bool
 }
 
 // Missing is in a batch what a slot holds that was not written: its bit 63 is

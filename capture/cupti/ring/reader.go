@@ -40,7 +40,7 @@ type chunk struct {
 	head   Run    // without its records
 	clock  uint64 // of the record before, if there is one
 	number uint32
-	next   uint16 // the slot to read next
+	next   uint16 // the word to read next
 	begun  bool   // a record was read
 	broken bool   // what is there makes no sense
 }
@@ -169,8 +169,8 @@ func (r *Reader) first(ticket uint64, b *Batch) (asked uint64) {
 // it: about when it read the clock of its first record. A cycle is counted as
 // a nanosecond, which is more than it takes. 0 if that is not known yet.
 func (r *Reader) asked(c *chunk) uint64 {
-	w0 := atomic.LoadUint64(&r.wordsOf(c)[2*2])
-	if c.next < 2 || w0&valid == 0 {
+	w0 := atomic.LoadUint64(&r.wordsOf(c)[headWords])
+	if c.next < headWords || w0&valid == 0 {
 		return 0
 	}
 	return c.head.Time - min(c.head.Time, uint64(max(c.back(w0), 0)))
@@ -193,7 +193,7 @@ func (r *Reader) end(b *Batch) {
 		return
 	}
 	r.open = slices.DeleteFunc(r.open, func(c chunk) bool {
-		if c.next < 2 || !slices.Contains(over, c.head.Grid) {
+		if c.next < headWords || !slices.Contains(over, c.head.Grid) {
 			return false
 		}
 		r.torn(&c, b)
@@ -234,13 +234,13 @@ func (r *Reader) recycle(c *chunk) {
 	if r.last {
 		return
 	}
-	// Behind the slot that was read last may be a close, or a record that is
+	// Behind the word that was read last may be a close, or a record that is
 	// not whole.
-	used := ChunkSlots
+	used := chunkWords
 	if !c.broken {
-		used = min(used, int(c.next)+MaxRecordSlots)
+		used = min(used, int(c.next)+2*MaxRecordSlots)
 	}
-	clear(r.wordsOf(c)[:2*used])
+	clear(r.wordsOf(c)[:used])
 	r.publish(c.number)
 }
 
@@ -266,36 +266,45 @@ func (r *Reader) wordsOf(c *chunk) []uint64 {
 // will be written to it.
 func (r *Reader) readChunk(c *chunk, b *Batch) (over bool) {
 	words := r.wordsOf(c)
-	if c.next < 2 && !c.open(words) || c.broken {
+	if c.next < headWords && !c.open(words) || c.broken {
 		return false
 	}
 	first, firstWord := b.Len(), len(b.Value)
-	slot := int(c.next)
-	for slot < ChunkSlots {
-		w0, w1 := atomic.LoadUint64(&words[2*slot]), atomic.LoadUint64(&words[2*slot+1])
-		if w0&w1&valid == 0 {
+	at := int(c.next)
+read:
+	for at < chunkWords {
+		w0 := atomic.LoadUint64(&words[at])
+		if w0&valid == 0 {
 			break
 		}
-		site := uint32(w0>>clockBits) & (MaxSites - 1)
-		if site == SiteClose {
+		site, odd := uint32(w0>>clockBits)&(MaxSites-1), at%2 == 1
+		size := r.size(site)
+		switch {
+		case site == SiteClose:
 			over = true
-			break
-		}
-		n := int(r.size(site).Slots)
-		if n < 1 || n > min(MaxRecordSlots, ChunkSlots-slot) {
+			break read
+		case odd && site == SiteGap: // a blank
+			at++
+			continue
+		case size.Short:
+			c.record(b, w0, math.MaxUint32)
+			at++
+			continue
+		case odd || size.Slots < 1 || int(size.Slots) > min(MaxRecordSlots, (chunkWords-at)/2):
 			r.breaks(c, b)
+			break read
+		}
+		next := at + 2*int(size.Slots)
+		if !written(words[at+1 : next]) {
 			break
 		}
-		if !written(words[2*slot+2 : 2*(slot+n)]) {
-			break
-		}
-		for _, w := range words[2*slot+2 : 2*(slot+n)] {
+		for _, w := range words[at+2 : next] {
 			b.Value = append(b.Value, w&^valid)
 		}
-		c.record(b, w0, w1)
-		slot += n
+		c.record(b, w0, atomic.LoadUint64(&words[at+1]))
+		at = next
 	}
-	c.next = uint16(slot)
+	c.next = uint16(at)
 	c.run(b, first, firstWord)
 	return over
 }
@@ -332,7 +341,7 @@ func (c *chunk) open(words []uint64) bool {
 		Warp: uint8(w[1] >> 32 & 63), Lane: uint8(w[1] >> 38 & 31), SM: uint16(w[1] >> 43),
 		Clock: w[2], Time: w[3],
 	}
-	c.next = 2
+	c.next = headWords
 	return true
 }
 
@@ -401,17 +410,17 @@ func (r *Reader) Finish(b *Batch) (torn int) {
 
 // torn appends what is left of a record of the chunk that is not whole.
 func (r *Reader) torn(c *chunk, b *Batch) bool {
-	if c.next < 2 || c.broken || int(c.next) >= ChunkSlots {
+	if c.next < headWords || c.broken || int(c.next) > chunkWords-2 {
 		return false
 	}
-	w := r.wordsOf(c)[2*int(c.next):]
+	w := r.wordsOf(c)[c.next:]
 	w0, w1 := atomic.LoadUint64(&w[0]), atomic.LoadUint64(&w[1])
 	if (w0|w1)&valid == 0 {
 		return false
 	}
 	first, firstWord := b.Len(), len(b.Value)
 	size := r.size(uint32(w0>>clockBits) & (MaxSites - 1))
-	if size.Head > 0 && size.Head < size.Slots && int(size.Slots) <= min(MaxRecordSlots, ChunkSlots-int(c.next)) && written(w[:2*size.Head]) {
+	if size.Head > 0 && size.Head < size.Slots && int(size.Slots) <= min(MaxRecordSlots, len(w)/2) && written(w[:2*size.Head]) {
 		for i := 2; i < 2*int(size.Slots); i += 2 {
 			v0, v1 := atomic.LoadUint64(&w[i]), atomic.LoadUint64(&w[i+1])
 			if v0&v1&valid == 0 {

@@ -40,8 +40,9 @@ func made(t testing.TB, chunks int, flags uint32) (*ring.Reader, *ringtest.Conte
 }
 
 // sizes has sites of one to four slots: site n has n-1, from 2 on. Site 6 has
-// three, of which the last one is written behind the operation.
-var sizes = []ring.RecordSize{{}, {}, {Slots: 1}, {Slots: 2}, {Slots: 3}, {Slots: 4}, {Slots: 3, Head: 2}}
+// three, of which the last one is written behind the operation; of site 7 a
+// record is one word.
+var sizes = []ring.RecordSize{{}, {}, {Slots: 1}, {Slots: 2}, {Slots: 3}, {Slots: 4}, {Slots: 3, Head: 2}, {Slots: 1, Short: true}}
 
 // lines are the rows of a batch as text, without their times.
 func lines(b *ring.Batch) []string {
@@ -90,6 +91,30 @@ func TestRecordsComeOut(t *testing.T) {
 	}
 }
 
+// Records of one word stand between those of slots, which begin at a slot's
+// beginning.
+func TestShortRecords(t *testing.T) {
+	r, c := made(t, 64, 0)
+	l := c.Lane(5, 1, 2, 0, 0)
+	l.Short(7)
+	l.Record(3, 9, 1, 10, 11)
+	l.Short(7)
+	l.Short(7)
+	l.Record(2, 8, 1)
+	l.Short(7)
+	l.Close()
+	var b ring.Batch
+	r.Poll(sizes, &b, 1000)
+	const who, short = "grid 5 cta 1 w2:l0 sm 0: ", "site 7 operand 0 lanes ffffffff []"
+	want := []string{who + short, who + "site 3 operand 9 lanes 1 [10 11]", who + short, who + short, who + "site 2 operand 8 lanes 1 []", who + short}
+	if got := lines(&b); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if !slices.IsSorted(b.Clock) || r.Taken() != 0 || r.Broken() != 0 {
+		t.Errorf("clocks %d, %d chunks not given back", b.Clock, r.Taken())
+	}
+}
+
 // The 40 bits of a record's clock may wrap between the chunk's own and the
 // record's, in either direction.
 func TestClockWraps(t *testing.T) {
@@ -113,13 +138,19 @@ func TestClockWraps(t *testing.T) {
 // the order of their clocks their operands count from 0.
 type order map[[2]uint32][][2]uint64
 
-func (o order) add(b *ring.Batch) {
+// Those of one word count for themselves: how many there are is returned.
+func (o order) add(b *ring.Batch) (short int) {
 	for _, run := range b.Runs {
 		lane := [2]uint32{run.CTA, uint32(run.Warp)}
 		for i := run.First; i < run.First+run.N; i++ {
+			if b.Site[i] == 7 {
+				short++
+				continue
+			}
 			o[lane] = append(o[lane], [2]uint64{b.Clock[i], uint64(b.Operand[i])})
 		}
 	}
+	return short
 }
 
 func (o order) check(t interface{ Errorf(string, ...any) }, wrote map[[2]uint32]uint32) {
@@ -156,11 +187,16 @@ func TestWrap(t *testing.T) {
 			lanes[i] = c.Lane(9, 0, uint8(i), 0, 0)
 		}
 		wrote, read := make(map[[2]uint32]uint32), make(order)
+		short := 0
 		var b ring.Batch
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			i := uint32(rapid.IntRange(0, len(lanes)-1).Draw(t, "lane"))
 			for range rapid.IntRange(1, 1200).Draw(t, "records") {
 				n := rapid.IntRange(0, 3).Draw(t, "values")
+				if rapid.IntRange(0, 3).Draw(t, "short") == 0 {
+					lanes[i].Short(7)
+					short++
+				}
 				lanes[i].Record(uint32(2+n), wrote[[2]uint32{0, i}], 1, make([]uint64, 2*n)...)
 				wrote[[2]uint32{0, i}]++
 			}
@@ -170,13 +206,16 @@ func TestWrap(t *testing.T) {
 			for more, limit := true, rapid.IntRange(1, 200).Draw(t, "limit"); more; {
 				b.Reset()
 				more = r.Poll(sizes, &b, limit)
-				read.add(&b)
+				short -= read.add(&b)
 				if more != (b.Bound < math.MaxUint64) {
 					t.Fatalf("more to read: %v, and all before %d was", more, b.Bound)
 				}
 			}
 		}
 		read.check(t, wrote)
+		if short != 0 {
+			t.Errorf("%d records of one word did not come, or came twice", short)
+		}
 	})
 }
 
@@ -498,6 +537,8 @@ func FuzzReader(f *testing.F) {
 	l.Record(2, 1, 1)
 	l.Record(5, 1, 1, 1, 2, 3, 4, 5, 6)
 	l.Record(6, 1, 1, 1, 2)
+	l.Short(7)
+	l.Record(2, 1, 1)
 	offset := ring.Size(64) - 64*ring.ChunkBytes
 	f.Add(mem[offset:][:ring.ChunkBytes], uint64(1))
 	f.Fuzz(func(t *testing.T, chunk []byte, taken uint64) {

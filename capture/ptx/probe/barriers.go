@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"btrace/capture/ptx"
@@ -86,6 +87,9 @@ func (p *probe) bar(i interp.Instruction) {
 			p.split(p.guard, "b32", "%bt_o")
 		}
 		p.leader(p.guard)
+		if r.short {
+			p.emit("setp.eq.u32 %%bt_full, %%bt_m, 0xffffffff;")
+		}
 	}
 	var values []value
 	if pred != nil {
@@ -95,12 +99,17 @@ func (p *probe) bar(i interp.Instruction) {
 	}
 	slots := 1 + len(values)/2
 	if !inRun {
-		p.room(slots, 1)
+		p.room(slots, 1, false)
 	} else if r.slots > 0 {
-		p.room(r.slots, r.records)
+		p.room(r.slots, r.records, r.short)
 	}
-	p.begin(p.site(op, takes, slots, fields...), operand, values...)
-	p.finish(slots, p.guard)
+	site := p.site(op, takes, slots, fields...)
+	if r.short {
+		p.short(p.shortSite(operand), site, operand)
+	} else {
+		p.begin(site, operand, values...)
+		p.finish(slots, p.guard)
+	}
 	p.before(first)
 	if op.Kind == trace.KindBarArrive {
 		return
@@ -120,8 +129,10 @@ func (p *probe) bar(i interp.Instruction) {
 		p.emit("mad.lo.u32 %%bt_o, %%bt_n, %d, %s;", maxBar+1, operand)
 		operand = "%bt_o"
 	}
-	site := p.site(done, TakesResult, 1, fields...)
-	if inRun {
+	site = p.site(done, TakesResult, 1, fields...)
+	if r.short {
+		p.short(p.shortSite(operand), site, operand)
+	} else if inRun {
 		p.begin(site, operand)
 		p.finish(1, p.guard)
 	} else {
@@ -134,6 +145,20 @@ func (p *probe) bar(i interp.Instruction) {
 		p.record(site, operand)
 	}
 	p.behind(last)
+}
+
+// shortSite adds a site for those records of the last one that are short: their
+// operand is known.
+func (p *probe) shortSite(operand string) uint32 {
+	s := p.out.Sites[len(p.out.Sites)-1]
+	n, _ := strconv.ParseUint(operand, 10, 32)
+	s.Op = s.Append(nil, &Record{Operand: uint32(n), Lanes: math.MaxUint32}, &Place{})[0].Op
+	s.Op.Lanes = 0
+	s.Op.Has &^= trace.Fields(0).With(trace.FieldClk)
+	s.Number, s.Takes, s.Short = p.next, 0, true
+	p.out.Sites = append(p.out.Sites, s)
+	p.next++
+	return s.Number
 }
 
 // barOperand is barrier and count together, as the operand of a record: a

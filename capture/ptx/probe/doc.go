@@ -29,10 +29,16 @@
 // # Records
 //
 // A record is one slot of 16 bytes or more, each written by one store of two
-// words, of which bit 63 is 1.
+// words, of which bit 63 is 1. It begins at a multiple of 16.
 //
 //	slot 1:       1 | site (23 bits) | clock64, its low 40 bits     1 | operand (31 bits) | lanes (32 bits)
 //	other slots:  1 | value (63 bits)                               1 | value (63 bits)
+//
+// A short record (Site.Short) is the first word of its slot alone, at any
+// multiple of 8: it is of all 32 lanes of a warp, and what else there is to say
+// is known of its site. Barriers whose operands are constants have both sites:
+// who writes the other kind in the middle of a slot fills it with a word of
+// SiteGap first.
 //
 // How many slots a record has is a property of its site (Site.Slots), and so is
 // how many of them are written behind the operation (Site.Tail). Sites 0

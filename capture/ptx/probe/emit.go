@@ -18,19 +18,21 @@ import (
 //	g        the predicate of the instruction
 //	c, d     clocks: of the record, and before the instruction
 //	m, p     lanes of the record; this one writes it
+//	full     in a run: they are all lanes of the warp
 //	a, o, n  address or operand, and what else the record holds
 //	k        what lanes of one record agree on
 //	the others hold something for a few instructions
 const registers = `	.reg .b64 %bt_w, %bt_f, %bt_c, %bt_d, %bt_k, %bt_x, %bt_y, %bt_u, %bt_v;
 	.reg .b32 %bt_l, %bt_m, %bt_a, %bt_o, %bt_n, %bt_h, %bt_t, %bt_i, %bt_j, %bt_z;
-	.reg .pred %bt_p, %bt_q, %bt_r, %bt_b, %bt_e, %bt_g, %bt_s, %bt_off;
+	.reg .pred %bt_p, %bt_q, %bt_r, %bt_b, %bt_e, %bt_g, %bt_s, %bt_off, %bt_full;
 `
 
 const (
 	chunkBytes = ChunkSlots * SlotBytes
 	offsets    = chunkBytes - SlotBytes // the bits of an address that say which slot of its chunk it is
 	valid      = uint64(1) << 63
-	none       = valid | offsets // no chunk: no room, and nothing lost
+	blank      = valid | SiteGap<<40 // fills the second half of a slot
+	none       = valid | offsets     // no chunk: no room, and nothing lost
 	clockMask  = 1<<40 - 1
 	ringFlags  = 0x14 // where in the ring's header the flags are
 
@@ -145,15 +147,27 @@ func (p *probe) leader(pred string) {
 // room sees to it that there is room for so many slots, and one for the word
 // that the lane is done with the chunk: a lane without it goes to a block that
 // takes a chunk, and comes back. If it got none it does not write the records.
-func (p *probe) room(slots, records int) {
+// And so does a lane in the middle of a slot, which it leaves, unless the
+// records may begin there.
+func (p *probe) room(slots, records int, middle bool) {
 	p.labels++
 	n := p.labels
+	limit := (ChunkSlots - slots - 1) * SlotBytes
+	if middle {
+		limit -= SlotBytes // the second half of a slot may have to be left out
+	}
 	p.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
+	if !middle {
+		p.emit("shl.b32 %%bt_z, %%bt_t, 28;") // the bit of half a slot becomes the highest
+	}
 	p.emit("and.b32 %%bt_t, %%bt_t, %d;", offsets)
-	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", (ChunkSlots-slots-1)*SlotBytes)
+	if !middle {
+		p.emit("or.b32 %%bt_t, %%bt_t, %%bt_z;")
+	}
+	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", limit)
 	p.emit("@%%bt_q bra $bt_R%d;", n)
 	p.emit("$bt_B%d:", n)
-	p.coldAt(p.at).WriteString(p.refill(n, records))
+	p.coldAt(p.at).WriteString(p.refill(n, records, limit))
 }
 
 // coldAt is what is to stand at the end of a block.
@@ -171,7 +185,7 @@ type value func(register string)
 // record has the leader write a record of a site, whose operand is a register
 // or a number, "" for 0. The other slots are values.
 func (p *probe) record(site uint32, operand string, values ...value) {
-	p.room(1+len(values)/2, 1)
+	p.room(1+len(values)/2, 1, false)
 	p.begin(site, operand, values...)
 	p.finish(1+len(values)/2, p.guard)
 }
@@ -187,13 +201,44 @@ func (p *probe) begin(site uint32, operand string, values ...value) {
 }
 
 func (p *probe) finish(slots int, pred string) {
-	// What is behind it is in its chunk, too, whose address has 0 in the bits that
-	// count its bytes.
-	p.emit("mov.b64 {%%bt_t, %%bt_z}, %%bt_w;")
-	p.emit("@%%bt_p add.u32 %%bt_t, %%bt_t, %d;", SlotBytes*slots)
-	p.emit("mov.b64 %%bt_w, {%%bt_t, %%bt_z};")
+	p.advance(SlotBytes * slots)
 	if !p.f.Entry {
 		p.gather(pred)
+	}
+}
+
+// advance goes on behind what was written: it ends in its chunk, whose address
+// has 0 in the bits that count its bytes.
+func (p *probe) advance(bytes int) {
+	p.emit("mov.b64 {%%bt_t, %%bt_z}, %%bt_w;")
+	p.emit("@%%bt_p add.u32 %%bt_t, %%bt_t, %d;", bytes)
+	p.emit("mov.b64 %%bt_w, {%%bt_t, %%bt_z};")
+}
+
+// short writes a record of one word, if all lanes are here, and otherwise, in a
+// block at the end, that of another site, with an operand.
+func (p *probe) short(site, other uint32, operand string) {
+	p.labels++
+	n := p.labels
+	long := &probe{function: p.function}
+	long.emit("cvt.u32.u64 %%bt_t, %%bt_w;")
+	long.emit("and.b32 %%bt_t, %%bt_t, 8;")
+	long.emit("setp.ne.and.u32 %%bt_q, %%bt_t, 0, %%bt_p;")
+	long.emit("mov.b64 %%bt_x, %#x;", uint64(blank))
+	long.emit("@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;")
+	long.emit("@%%bt_q add.u64 %%bt_w, %%bt_w, 8;")
+	long.begin(other, operand)
+	long.advance(SlotBytes)
+	fmt.Fprintf(p.coldAt(p.at), "$bt_N%d:%s\n\t%s\n\tbra $bt_M%d;\n", n, p.rare, strings.Join(long.lines, "\n\t"), n)
+
+	p.emit("@!%%bt_full bra.uni $bt_N%d;", n)
+	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
+	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|uint64(site)<<40)
+	p.emit("@%%bt_p st.volatile.global.b64 [%%bt_w], %%bt_x;")
+	p.advance(SlotBytes / 2)
+	p.emit("$bt_M%d:", n)
+	if !p.f.Entry {
+		p.gather(p.guard)
 	}
 }
 
@@ -245,18 +290,17 @@ func (p *probe) close() {
 	}
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("or.b64 %%bt_x, %%bt_x, %#x;", valid|SiteClose<<40)
-	p.emit("mov.b64 %%bt_y, %#x;", valid)
-	p.emit("@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};")
+	p.emit("@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;")
 }
 
 // refill is the block that takes a chunk: see package ring. It is only for the
 // lanes that write.
-func (fn *function) refill(n, records int) string {
+func (fn *function) refill(n, records, limit int) string {
 	pause := "@%bt_r nanosleep.u32 200;"
 	if v := fn.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
 		pause = ""
 	}
-	return strings.NewReplacer("#", fmt.Sprint(n), "LOST", fmt.Sprint(records*chunkBytes), "CTL", ControlName, "SPACE", fn.control, "RARE", fn.rare, "PAUSE", pause, "LAP", lapText).Replace(refillText)
+	return strings.NewReplacer("#", fmt.Sprint(n), "LOST", fmt.Sprint(records*chunkBytes), "LIMIT", fmt.Sprint(limit), "CTL", ControlName, "SPACE", fn.control, "RARE", fn.rare, "PAUSE", pause, "LAP", lapText).Replace(refillText)
 }
 
 // lapText puts the lap of a ticket in x where an entry of the fifo has it, into
@@ -270,13 +314,23 @@ var lapText = fmt.Sprintf(`popc.b32 %%bt_z, %%bt_i;
 
 // It is one long line of code with a loop, and hardly any branches: those would
 // cost registers for what converges where, and these cost time in the code
-// around. The chunk that is left, if there is one, is closed.
+// around. Who was in the middle of a slot may have room behind it. The chunk that
+// is left, if there is one, is closed.
 var refillText = fmt.Sprintf(`$bt_R#:RARE
+	cvt.u32.u64 %%bt_t, %%bt_w;
+	and.b32 %%bt_t, %%bt_t, 8;
+	setp.ne.u32 %%bt_q, %%bt_t, 0;
+	mov.b64 %%bt_x, %#[12]x;
+	@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;
+	@%%bt_q add.u64 %%bt_w, %%bt_w, 8;
+	cvt.u32.u64 %%bt_t, %%bt_w;
+	and.b32 %%bt_t, %%bt_t, %[13]d;
+	setp.le.u32 %%bt_q, %%bt_t, LIMIT;
+	@%%bt_q bra $bt_B#;
 	setp.ge.s64 %%bt_q, %%bt_w, 0;
 	and.b64 %%bt_x, %%bt_c, %#[4]x;
 	or.b64 %%bt_x, %%bt_x, %#[11]x;
-	mov.b64 %%bt_y, %#[2]x;
-	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
+	@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;
 	ld.SPACE.u64 %%bt_u, [CTL+8];
 	ld.SPACE.u64 %%bt_v, [CTL+24];
 	ld.SPACE.u32 %%bt_i, [CTL+16];
@@ -366,7 +420,7 @@ $bt_L#:
 	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
 	bra $bt_B#;
-`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk, valid|SiteClose<<40)
+`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk, valid|SiteClose<<40, blank, offsets)
 
 func log2(n int) (bits int) {
 	for ; n > 1; n /= 2 {

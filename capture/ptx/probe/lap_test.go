@@ -104,7 +104,7 @@ func (r *realRing) read(tb testing.TB, m *probe.Module, variables map[string][]b
 	r.tickets = binary.LittleEndian.Uint64(variables["ring_tickets"])
 	sizes := make([]ring.RecordSize, m.Next)
 	for _, s := range m.Sites {
-		sizes[s.Number] = ring.RecordSize{Slots: uint8(s.Slots), Head: uint8(s.Slots - s.Tail())}
+		sizes[s.Number] = ring.RecordSize{Slots: uint8(s.Slots), Head: uint8(s.Slots - s.Tail()), Short: s.Short}
 	}
 	var b ring.Batch
 	if r.reader.Poll(sizes, &b, 1<<20) || r.reader.Broken() > 0 || r.reader.Taken() > 0 {
@@ -161,7 +161,7 @@ func TestFullChunks(t *testing.T) {
 	mov.u32 %r2, 0;
 LOOP:
 	`+strings.Repeat("bar.sync 0;\n\t", barriers)+`add.u32 %r2, %r2, 1;
-	setp.lt.u32 %p1, %r2, `+fmt.Sprint(1500/barriers)+`;
+	setp.lt.u32 %p1, %r2, `+fmt.Sprint(3000/barriers)+`;
 	@%p1 bra LOOP;`, 32, 1, 1)
 		r := newRing(t, 0)
 		src, m, direct, records := r.runIn(t, p, 0)
@@ -169,7 +169,7 @@ LOOP:
 		if t.Failed() {
 			t.Fatalf("%d barriers a round", barriers)
 		}
-		if len(direct) < 2900 || r.tickets < 3 {
+		if len(direct) < 5800 || r.tickets < 3 {
 			t.Errorf("%d events, in %d chunks: none was full", len(direct), r.tickets)
 		}
 	}

@@ -176,7 +176,7 @@ func (p *probe) arrive(i interp.Instruction) {
 		slots, known = 3, []value{p.zero(), p.shifted("%bt_n")}
 	}
 	p.whoAgrees(i.Operands[at:], unknown)
-	p.room(slots, 1)
+	p.room(slots, 1, false)
 	p.begin(p.site(op, takes|TakesToken|TakesPhases, slots, append(fields, trace.FieldToken)...), "%bt_a", known...)
 	p.before(first)
 

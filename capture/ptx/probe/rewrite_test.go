@@ -34,7 +34,7 @@ func TestGolden(t *testing.T) {
 			}
 			got := string(m.PTX)
 			for _, s := range m.Sites {
-				got += fmt.Sprintf("// site %d: %s line %d of %s, %d slots, takes %#x\n", s.Number, s.Op.Kind, s.Op.PC, s.Function, s.Slots, s.Takes)
+				got += fmt.Sprintf("// site %d: %s line %d of %s, %d slots, short: %v, takes %#x\n", s.Number, s.Op.Kind, s.Op.PC, s.Function, s.Slots, s.Short, s.Takes)
 			}
 			golden := strings.TrimSuffix(file, ".ptx") + ".golden"
 			if *update {
@@ -160,7 +160,8 @@ ret;
 	for _, s := range m.Sites {
 		got = append(got, fmt.Sprintf("%s %s:%d @%d", s.Op.Kind, s.Op.File, s.Op.Line, s.Op.PC))
 	}
-	want := "enter k.cu:7 @5, bar.sync k.cu:7 @7, bar.done k.cu:7 @7, exit k.cu:7 @8"
+	const sync, done = "bar.sync k.cu:7 @7", "bar.done k.cu:7 @7" // each long and short
+	want := "enter k.cu:7 @5, " + sync + ", " + sync + ", " + done + ", " + done + ", exit k.cu:7 @8"
 	if s := strings.Join(got, ", "); s != want {
 		t.Errorf("%s, want %s", s, want)
 	}

@@ -14,6 +14,9 @@ import (
 type runPart struct {
 	// Of the run, for its first barrier; 0 for the others.
 	slots, records int
+	// Its records may be short, as those of all of the run: their operands are
+	// known, and no lane is left out.
+	short bool
 }
 
 // maxRun bounds the slots of a run: as many may be left unused in a chunk.
@@ -38,17 +41,18 @@ func (fn *function) findRuns(b *ptx.Block) {
 		case *ptx.Instruction:
 			slots := fn.runSlots(s)
 			records := min(slots, 2) // of red one has two slots
+			short := slots > 0 && fn.isShort(s)
 			switch {
 			case slots == 0:
 				if apart++; apart > maxApart || !passes(s) {
 					head = nil
 				}
 				continue
-			case head != nil && s.Guard == nil && fn.runs[head].slots+slots <= maxRun:
-				fn.runs[head] = runPart{fn.runs[head].slots + slots, fn.runs[head].records + records}
-				fn.runs[s] = runPart{}
+			case head != nil && s.Guard == nil && fn.runs[head].short == short && fn.runs[head].slots+slots <= maxRun:
+				fn.runs[head] = runPart{fn.runs[head].slots + slots, fn.runs[head].records + records, short}
+				fn.runs[s] = runPart{short: short}
 			default:
-				fn.runs[s] = runPart{slots, records}
+				fn.runs[s] = runPart{slots, records, short}
 				head = s
 				if s.Guard != nil {
 					head = nil // the lanes behind it are others
@@ -82,6 +86,19 @@ func (fn *function) runSlots(i *ptx.Instruction) int {
 		return 0
 	}
 	return slots
+}
+
+// isShort reports whether the records of a barrier may be short.
+func (fn *function) isShort(i *ptx.Instruction) bool {
+	if i.Guard != nil || has(i, "red") {
+		return false
+	}
+	for _, o := range i.Operands {
+		if _, known := fn.constant(o); !known {
+			return false
+		}
+	}
+	return true
 }
 
 // passes reports whether all lanes that come to an instruction go on to the

@@ -21,6 +21,7 @@ const (
 type Site struct {
 	Number   uint32
 	Slots    int    // of a record
+	Short    bool   // a record is the first word of its slot: it is of all lanes of a warp
 	Function string // the entry or the function that it is in, as in the PTX
 	// Op is what is the same in all records: the kind and its constant
 	// operands, the line of PTX as PC, and the source (.loc) as File and

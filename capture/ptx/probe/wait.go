@@ -150,7 +150,7 @@ func (p *probe) testRecord(site uint32, token string, isWait bool) {
 	if token != "" {
 		slots = 2
 	}
-	p.room(slots, 1)
+	p.room(slots, 1, false)
 	p.emit("and.b64 %%bt_x, %%bt_c, %#x;", uint64(clockMask))
 	p.emit("cvt.u64.u32 %%bt_y, %%bt_h;")
 	p.emit("shl.b64 %%bt_y, %%bt_y, 40;")

@@ -18,8 +18,7 @@ import (
 
 const (
 	valid      = 1 << 63
-	slots      = 1024
-	chunkWords = 2 * slots
+	chunkWords = 2048
 )
 
 // Context is a CUDA context whose kernels write to a ring.
@@ -93,7 +92,7 @@ type Lane struct {
 	warp, lane uint8
 	sm         uint16
 	words      []uint64 // of its chunk
-	slot       int
+	word       int
 	lost       uint32
 	off        bool // it is not chosen
 }
@@ -116,14 +115,10 @@ func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uin
 	if l.off {
 		return false
 	}
-	if !l.room(1 + len(values)/2) {
-		l.lost++
+	if !l.room(2+len(values), clock) {
 		return false
 	}
-	if l.lost > 0 {
-		l.put(valid|1<<40|clock&(1<<40-1), valid|uint64(l.lost)<<32|1<<l.lane)
-		l.lost = 0
-	}
+	l.align()
 	l.put(valid|uint64(site)<<40|clock&(1<<40-1), valid|uint64(operand)<<32|uint64(lanes))
 	for i := 0; i < len(values); i += 2 {
 		l.put(valid|values[i], valid|values[i+1])
@@ -131,35 +126,64 @@ func (l *Lane) RecordAt(clock uint64, site, operand, lanes uint32, values ...uin
 	return true
 }
 
+// Short writes a record of one word.
+func (l *Lane) Short(site uint32) bool {
+	clock := l.c.Clock()
+	if l.off || !l.room(1, clock) {
+		return false
+	}
+	l.put(valid | uint64(site)<<40 | clock&(1<<40-1))
+	return true
+}
+
+// room takes another chunk if there are not so many words left in this one, and
+// two for a blank and to close it. In a new one it says what was lost.
+func (l *Lane) room(words int, clock uint64) bool {
+	if l.words != nil && l.word+words+2 <= chunkWords {
+		return true
+	}
+	l.Close()
+	if !l.take() {
+		l.lost++
+		return false
+	}
+	if l.lost > 0 {
+		l.put(valid|1<<40|clock&(1<<40-1), valid|uint64(l.lost)<<32|1<<l.lane)
+		l.lost = 0
+	}
+	return true
+}
+
+// align writes a blank where a record of slots would begin in the middle of
+// one.
+func (l *Lane) align() {
+	if l.word%2 == 1 {
+		l.put(valid | 1<<40)
+	}
+}
+
 // Torn writes one of the two words of a record.
 func (l *Lane) Torn(site uint32) {
-	if !l.room(1) {
+	if l.off || !l.room(2, l.c.Clock()) {
 		return
 	}
-	atomic.StoreUint64(&l.words[2*l.slot], valid|uint64(site)<<40)
+	l.align()
+	atomic.StoreUint64(&l.words[l.word], valid|uint64(site)<<40)
 }
 
 // Close says that the lane writes no more.
 func (l *Lane) Close() {
 	if l.words != nil {
-		l.put(valid, valid)
+		l.put(valid)
 	}
 	l.words = nil
 }
 
-// room takes another chunk if this one has not as many slots and one more.
-func (l *Lane) room(n int) bool {
-	if l.words != nil && slots-l.slot > n {
-		return true
+func (l *Lane) put(words ...uint64) {
+	for _, w := range words {
+		atomic.StoreUint64(&l.words[l.word], w)
+		l.word++
 	}
-	l.Close()
-	return l.take()
-}
-
-func (l *Lane) put(w0, w1 uint64) {
-	atomic.StoreUint64(&l.words[2*l.slot], w0)
-	atomic.StoreUint64(&l.words[2*l.slot+1], w1)
-	l.slot++
 }
 
 // take waits for a chunk, or finds that there is none.
@@ -182,7 +206,7 @@ func (l *Lane) take() bool {
 		atomic.StoreUint32(&c.fifo[ticket&c.mask], 0)
 	}
 	l.words = c.words[number*chunkWords:][:chunkWords]
-	l.slot = 0
+	l.word = 0
 	l.put(valid|l.grid, valid|uint64(l.sm)<<43|uint64(l.lane)<<38|uint64(l.warp)<<32|uint64(l.cta))
 	clock := c.Clock()
 	l.put(valid|clock, valid|Nanoseconds(clock))
