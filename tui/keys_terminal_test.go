@@ -67,9 +67,12 @@ func (x *twins) reach(c Context) {
 // out are those that leave or stop the viewer, and the one that goes by the
 // clock.
 func TestEveryKeyOnATerminal(t *testing.T) {
-	cfg := timelines(pipeline(2, true), pipeline(1, false))
-	cfg.Save = func(string, []byte) error { return nil }
-	x := &twins{start(t, cfg, 120, 40), open(t, cfg, 120, 40)}
+	trace := func() Config {
+		cfg := timelines(pipeline(2, true), pipeline(1, false))
+		cfg.Save = func(string, []byte) error { return nil }
+		return cfg
+	}
+	x := &twins{start(t, trace(), 120, 40), open(t, trace(), 120, 40)}
 	want := x.s.screen()
 	x.shows("what a script draws:\n"+want, func(s string) bool { return s == want })
 	for _, c := range Commands() {
