@@ -190,13 +190,23 @@ func regular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// launchIDs completes to the launches of the trace that is the first argument.
-func launchIDs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// namedTrace opens the trace that is the first argument; nil if there is none
+// that can be read.
+func namedTrace(cmd *cobra.Command, args []string) (*trace.Reader, func()) {
 	if len(args) == 0 || !regular(args[0]) {
-		return nil, noFiles
+		return nil, nil
 	}
 	r, closeTrace, err := openTrace(cmd, args[0], nil)
 	if err != nil {
+		return nil, nil
+	}
+	return r, closeTrace
+}
+
+// launchIDs completes to the launches of the trace that is the first argument.
+func launchIDs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	r, closeTrace := namedTrace(cmd, args)
+	if r == nil {
 		return nil, noFiles
 	}
 	defer closeTrace()
@@ -213,11 +223,8 @@ func launchIDs(cmd *cobra.Command, args []string, typed string) ([]cobra.Complet
 // barrierNames completes to the barriers of the trace that is the first argument,
 // as far as it is looked at.
 func barrierNames(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) == 0 || !regular(args[0]) {
-		return nil, noFiles
-	}
-	r, closeTrace, err := openTrace(cmd, args[0], nil)
-	if err != nil {
+	r, closeTrace := namedTrace(cmd, args)
+	if r == nil {
 		return nil, noFiles
 	}
 	defer closeTrace()
