@@ -189,6 +189,25 @@ LOOP:
 	setp.lt.u32 %p1, %r0, 20;
 	add.u32 %r3, %r1, 1;
 	@%p1 mbarrier.arrive.release.cta.shared.b64 %d2, [mb], %r3;`, 32, 1, 1),
+		kernel("all lanes and some of them, in turn", `
+	@%p0 mbarrier.init.shared.b64 [mb], 1000;
+	mov.u32 %r2, 0;
+	setp.lt.u32 %p1, %r0, 20;
+LOOP:
+	bar.sync 1, 32;
+	bar.arrive 3, 1024;
+	@!%p1 bra REST;
+	barrier.arrive 2, 1024;
+	barrier.arrive 2, 1024;
+REST:
+	bar.warp.sync -1;
+	bar.arrive 3, 1024;
+	mbarrier.arrive.shared.b64 _, [mb];
+	bar.arrive 3, 1024;
+	bar.arrive 4, 1024;
+	add.u32 %r2, %r2, 1;
+	setp.lt.u32 %p2, %r2, 5;
+	@%p2 bra LOOP;`, 32, 1, 1),
 		kernel("a trap", `
 	bar.sync 0;
 	setp.eq.u32 %p1, %r0, 3;
