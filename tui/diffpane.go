@@ -80,16 +80,21 @@ func (m *model) goDivergence(d *diff.Divergence) {
 		m.tree.unfold(row)
 		m.setRow(row)
 	}
-	next, last := d.B, d.LastB
+	next, last, other := d.B, d.LastB, d.A
 	if m.otherSide {
-		next, last = d.A, d.LastA
+		next, last, other = d.A, d.LastA, d.B
 	}
-	if next == nil {
-		next = last
-	}
-	if next != nil {
+	switch {
+	case next != nil:
 		m.setTime(next.Time)
-		m.follow(laneID{next.OwnerCTA(next.CTA), next.Barrier(next.Warp)})
+	case last != nil:
+		m.setTime(last.Time)
+	}
+	// The barrier is that of what is done here, or was done in its place there.
+	for _, ev := range []*trace.Event{next, other, last} {
+		if ev != nil && m.follow(laneID{ev.OwnerCTA(ev.CTA), ev.Barrier(ev.Warp)}) {
+			return
+		}
 	}
 }
 

@@ -94,6 +94,9 @@ func TestTwoRecordings(t *testing.T) {
 	if opened != 2 {
 		t.Errorf("%d launches were opened, want 2", opened)
 	}
+	// It does not matter what is known first.
+	cfg.LoadReport = nil
+	open(t, cfg, 120, 44).at("491.232 µs  cta0/w3  mbar:0x1428")
 	// A click into the recording below puts the focus there, in both.
 	s = open(t, cfg, 120, 44)
 	r := s.m.layout.otherRows
