@@ -3,12 +3,13 @@ package trace
 import (
 	"bytes"
 	"testing"
+	"time"
 )
 
 // What the tests of package trace_test need of those of this package.
 
 // CPUTime is the processor time that this process has used.
-var CPUTime = cpuTime
+func CPUTime() time.Duration { return cpuTime() }
 
 // SyntheticTrace is a trace of more than five million made-up events.
 type SyntheticTrace struct {

@@ -112,45 +112,84 @@ func TestCSVHasWhatNDJSONHas(t *testing.T) {
 // A Parquet file has the same values as the CSV.
 func TestParquetHasWhatCSVHas(t *testing.T) {
 	for name, r := range samples(t) {
-		var buf bytes.Buffer
-		if err := WriteParquet(context.Background(), &buf, r); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		compareParquet(t, name, r)
+	}
+}
+
+// Texts that are long and all different, more of them than a dictionary may
+// hold, and several row groups come through as well.
+func TestParquetOfManyTexts(t *testing.T) {
+	var buf bytes.Buffer
+	w, err := trace.NewWriter(&buf, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Begin(trace.Launch{Kernel: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 4000)
+	for i := range rowGroup + 10_000 {
+		e := trace.Event{Time: int64(i), Seq: uint32(i)}
+		e.Kind, e.Lanes = trace.KindEnter, 1
+		if i%150 == 0 {
+			e.Extra = fmt.Sprintf(`"k":"%s%d"`, long, i)
+			e.Has = e.Has.With(trace.FieldExtra)
 		}
-		f, err := parquet.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+		if err := w.Write([]trace.Event{e}); err != nil {
+			t.Fatal(err)
 		}
-		want := asCSV(t, r)
-		var names []string
-		for _, c := range f.Schema().Columns() {
-			names = append(names, strings.Join(c, "."))
-		}
-		if !slices.Equal(names, want[0]) {
-			t.Fatalf("%s: columns %v", name, names)
-		}
-		n := 1
-		for _, g := range f.RowGroups() {
-			rows := g.Rows()
-			batch := make([]parquet.Row, 100)
-			for {
-				k, err := rows.ReadRows(batch)
-				for _, row := range batch[:k] {
-					for i, v := range row {
-						if got := cellOf(v, Columns()[i].Type); got != want[n][i] {
-							t.Fatalf("%s: row %d has %s %q, the CSV %q", name, n, names[i], got, want[n][i])
-						}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareParquet(t, "texts", r)
+}
+
+func compareParquet(t *testing.T, name string, r *trace.Reader) {
+	t.Helper()
+	cols := Columns()
+	var buf bytes.Buffer
+	if err := WriteParquet(context.Background(), &buf, r); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	want := asCSV(t, r)
+	var names []string
+	for _, c := range f.Schema().Columns() {
+		names = append(names, strings.Join(c, "."))
+	}
+	if !slices.Equal(names, want[0]) {
+		t.Fatalf("%s: columns %v", name, names)
+	}
+	n := 1
+	for _, g := range f.RowGroups() {
+		rows := g.Rows()
+		batch := make([]parquet.Row, 100)
+		for {
+			k, err := rows.ReadRows(batch)
+			for _, row := range batch[:k] {
+				for i, v := range row {
+					if got := cellOf(v, cols[i].Type); got != want[n][i] {
+						t.Fatalf("%s: row %d has %s %q, the CSV %q", name, n, names[i], got, want[n][i])
 					}
-					n++
 				}
-				if err != nil {
-					break
-				}
+				n++
 			}
-			rows.Close()
+			if err != nil {
+				break
+			}
 		}
-		if n != len(want) {
-			t.Errorf("%s: %d rows, the CSV has %d", name, n-1, len(want)-1)
-		}
+		rows.Close()
+	}
+	if n != len(want) {
+		t.Errorf("%s: %d rows, the CSV has %d", name, n-1, len(want)-1)
 	}
 }
 
