@@ -88,7 +88,9 @@ func runCudaapp(launches []string) error {
 	}
 	sites := make(map[trace.Kind]uint32)
 	for _, s := range p.Sites {
-		sites[s.Op.Kind] = s.Number
+		if !s.Short {
+			sites[s.Op.Kind] = s.Number
+		}
 	}
 	for i, what := range launches {
 		if code, err := strconv.Atoi(what); err == nil {
