@@ -108,7 +108,7 @@ func (p *probe) bar(i interp.Instruction) {
 		p.short(p.shortSite(operand), site, operand)
 	} else {
 		p.begin(site, operand, values...)
-		p.finish(slots, p.guard)
+		p.finish(slots)
 	}
 	p.before(first)
 	if op.Kind == trace.KindBarArrive {
@@ -134,7 +134,7 @@ func (p *probe) bar(i interp.Instruction) {
 		p.short(p.shortSite(operand), site, operand)
 	} else if inRun {
 		p.begin(site, operand)
-		p.finish(1, p.guard)
+		p.finish(1)
 	} else {
 		// Lanes may come out of different phases here.
 		p.lanes(p.guard)

@@ -17,14 +17,15 @@ import (
 //	f        the last test of an mbarrier that failed, if it did nothing since
 //	g        the predicate of the instruction
 //	c, d     clocks: of the record, and before the instruction
-//	m, p     lanes of the record; this one writes it
+//	all      lanes that come by together
+//	m, p     of them, lanes of the record; this one writes it
 //	full     in a run: they are all lanes of the warp
 //	a, o, n  address or operand, and what else the record holds
 //	k        what lanes of one record agree on
 //	the others hold something for a few instructions
 const registers = `	.reg .b64 %bt_w, %bt_f, %bt_c, %bt_d, %bt_k, %bt_x, %bt_y, %bt_u, %bt_v;
-	.reg .b32 %bt_l, %bt_m, %bt_a, %bt_o, %bt_n, %bt_h, %bt_t, %bt_i, %bt_j, %bt_z;
-	.reg .pred %bt_p, %bt_q, %bt_r, %bt_b, %bt_e, %bt_g, %bt_s, %bt_off, %bt_full;
+	.reg .b32 %bt_l, %bt_all, %bt_m, %bt_a, %bt_o, %bt_n, %bt_h, %bt_t, %bt_i, %bt_j, %bt_z;
+	.reg .pred %bt_p, %bt_q, %bt_r, %bt_b, %bt_e, %bt_g, %bt_s, %bt_off, %bt_full, %bt_any;
 `
 
 const (
@@ -116,12 +117,18 @@ func (p *probe) clockBehind(into string) {
 	p.emit("mov.b64 %s, {%%bt_i, %%bt_j};", into)
 }
 
-// lanes asks which lanes are here, of those with a predicate.
+// lanes asks which lanes are here, and which of them have a predicate. They
+// stay together until the probe ends: where one has to wait for a chunk all
+// wait. Left to themselves they would part there, and what is behind is made for
+// warps that are whole: on an H100 a warp in which lanes had parted came to
+// aligned barriers, which then never ended, and records had others' lanes.
 func (p *probe) lanes(pred string) {
-	if pred != "" {
-		p.emit("mov.b32 %%bt_m, 0;")
+	p.emit("activemask.b32 %%bt_all;")
+	if pred == "" {
+		p.emit("mov.b32 %%bt_m, %%bt_all;")
+	} else {
+		p.emit("vote.sync.ballot.b32 %%bt_m, %s, %%bt_all;", pred)
 	}
-	p.emitFor(pred, "activemask.b32 %%bt_m;")
 }
 
 // split leaves of the lanes those that have the same value in a register as
@@ -145,10 +152,10 @@ func (p *probe) leader(pred string) {
 }
 
 // room sees to it that there is room for so many slots, and one for the word
-// that the lane is done with the chunk: a lane without it goes to a block that
-// takes a chunk, and comes back. If it got none it does not write the records.
-// And so does a lane in the middle of a slot, which it leaves, unless the
-// records may begin there.
+// that the lane is done with the chunk: where a lane has none, all lanes go to
+// a block in which it takes a chunk, and come back. If it got none it does not
+// write the records. They go there, too, where a lane is in the middle of a
+// slot, which it leaves, unless the records may begin there.
 func (p *probe) room(slots, records int, middle bool) {
 	p.labels++
 	n := p.labels
@@ -165,7 +172,8 @@ func (p *probe) room(slots, records int, middle bool) {
 		p.emit("or.b32 %%bt_t, %%bt_t, %%bt_z;")
 	}
 	p.emit("setp.gt.and.u32 %%bt_q, %%bt_t, %d, %%bt_p;", limit)
-	p.emit("@%%bt_q bra $bt_R%d;", n)
+	p.emit("vote.sync.any.pred %%bt_any, %%bt_q, %%bt_all;")
+	p.emit("@%%bt_any bra.uni $bt_R%d;", n)
 	p.emit("$bt_B%d:", n)
 	p.coldAt(p.at).WriteString(p.refill(n, records, limit))
 }
@@ -187,7 +195,7 @@ type value func(register string)
 func (p *probe) record(site uint32, operand string, values ...value) {
 	p.room(1+len(values)/2, 1, false)
 	p.begin(site, operand, values...)
-	p.finish(1+len(values)/2, p.guard)
+	p.finish(1 + len(values)/2)
 }
 
 // begin writes the first slots of a record, and finish ends one of so many
@@ -200,12 +208,7 @@ func (p *probe) begin(site uint32, operand string, values ...value) {
 	p.values(1, values...)
 }
 
-func (p *probe) finish(slots int, pred string) {
-	p.advance(SlotBytes * slots)
-	if !p.f.Entry {
-		p.gather(pred)
-	}
-}
+func (p *probe) finish(slots int) { p.advance(SlotBytes * slots) }
 
 // advance goes on behind what was written: it ends in its chunk, whose address
 // has 0 in the bits that count its bytes.
@@ -237,16 +240,7 @@ func (p *probe) short(site, other uint32, operand string) {
 	p.emit("@%%bt_p st.volatile.global.b64 [%%bt_w], %%bt_x;")
 	p.advance(SlotBytes / 2)
 	p.emit("$bt_M%d:", n)
-	if !p.f.Entry {
-		p.gather(p.guard)
-	}
 }
-
-// gather brings the lanes of a record together again. That is for places where
-// the one that writes mostly has to take a chunk first: the others would go on
-// without it, write a record of their own at the next site, and take a chunk
-// for it.
-func (p *probe) gather(pred string) { p.emitFor(pred, "bar.warp.sync %%bt_m;") }
 
 // operand makes the second word of a record.
 func (p *probe) operand(operand string) {
@@ -293,10 +287,10 @@ func (p *probe) close() {
 	p.emit("@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;")
 }
 
-// refill is the block that takes a chunk: see package ring. It is only for the
-// lanes that write.
+// refill is the block in which the lanes of q take a chunk: see package ring.
+// The others of those that came together come along.
 func (fn *function) refill(n, records, limit int) string {
-	pause := "@%bt_r nanosleep.u32 200;"
+	pause := "nanosleep.u32 200;"
 	if v := fn.m.Version; v[0] == 6 && v[1] < 3 { // it is of 6.3
 		pause = ""
 	}
@@ -312,70 +306,77 @@ var lapText = fmt.Sprintf(`popc.b32 %%bt_z, %%bt_i;
 	shr.u32 %%bt_z, %%bt_t, %%bt_z;
 	shl.b32 %%bt_z, %%bt_z, %d;`, entryBits)
 
-// It is one long line of code with a loop, and hardly any branches: those would
-// cost registers for what converges where, and these cost time in the code
-// around. Who was in the middle of a slot may have room behind it. The chunk that
-// is left, if there is one, is closed.
+// All its branches are the same for all lanes, so that those stay together: b
+// is who may have a chunk, r who waits for one. Who was in the middle of a slot
+// may have room behind it. The chunk that is left, if there is one, is closed.
+//
+// What is added to the counter of tickets is 1, which ptxas cannot know: it
+// would have one lane add for all, in code that has lanes part.
 var refillText = fmt.Sprintf(`$bt_R#:RARE
 	cvt.u32.u64 %%bt_t, %%bt_w;
 	and.b32 %%bt_t, %%bt_t, 8;
-	setp.ne.u32 %%bt_q, %%bt_t, 0;
+	setp.ne.and.u32 %%bt_b, %%bt_t, 0, %%bt_q;
 	mov.b64 %%bt_x, %#[12]x;
-	@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;
-	@%%bt_q add.u64 %%bt_w, %%bt_w, 8;
+	@%%bt_b st.volatile.global.b64 [%%bt_w], %%bt_x;
+	@%%bt_b add.u64 %%bt_w, %%bt_w, 8;
 	cvt.u32.u64 %%bt_t, %%bt_w;
 	and.b32 %%bt_t, %%bt_t, %[13]d;
-	setp.le.u32 %%bt_q, %%bt_t, LIMIT;
-	@%%bt_q bra $bt_B#;
-	setp.ge.s64 %%bt_q, %%bt_w, 0;
+	setp.gt.and.u32 %%bt_q, %%bt_t, LIMIT, %%bt_q;
+	setp.ge.and.s64 %%bt_b, %%bt_w, 0, %%bt_q;
 	and.b64 %%bt_x, %%bt_c, %#[4]x;
 	or.b64 %%bt_x, %%bt_x, %#[11]x;
-	@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;
+	@%%bt_b st.volatile.global.b64 [%%bt_w], %%bt_x;
 	ld.SPACE.u64 %%bt_u, [CTL+8];
 	ld.SPACE.u64 %%bt_v, [CTL+24];
 	ld.SPACE.u32 %%bt_i, [CTL+16];
 	ld.SPACE.u32 %%bt_j, [CTL+20];
 	and.b32 %%bt_j, %%bt_j, 1;
-	setp.ne.u32 %%bt_q, %%bt_j, 0;
+	setp.ne.and.u32 %%bt_b, %%bt_j, 0, %%bt_q;
 	mov.b64 %%bt_x, 0;
-	@%%bt_q ld.volatile.global.u64 %%bt_x, [%%bt_u];
+	@%%bt_b ld.volatile.global.u64 %%bt_x, [%%bt_u];
 	cvt.u64.u32 %%bt_y, %%bt_i;
-	setp.gt.and.u64 %%bt_q, %%bt_x, %%bt_y, %%bt_q;
+	setp.gt.and.u64 %%bt_b, %%bt_x, %%bt_y, %%bt_b;
 	LAP
 	and.b32 %%bt_t, %%bt_t, %%bt_i;
 	mad.wide.u32 %%bt_x, %%bt_t, 4, %%bt_v;
 	add.u32 %%bt_j, %%bt_z, 1;
-	@%%bt_q ld.volatile.global.u32 %%bt_j, [%%bt_x];
+	@%%bt_b ld.volatile.global.u32 %%bt_j, [%%bt_x];
 	sub.u32 %%bt_j, %%bt_j, %%bt_z;
 	sub.u32 %%bt_j, %%bt_j, 1;
-	setp.lt.u32 %%bt_b, %%bt_j, %[10]d;
-	mov.b64 %%bt_x, 0;
-	@%%bt_b atom.global.add.u64 %%bt_x, [%%bt_u], 1;
-	setp.gt.and.u64 %%bt_q, %%bt_x, %%bt_y, %%bt_b;
+	setp.lt.and.u32 %%bt_b, %%bt_j, %[10]d, %%bt_q;
+	and.b32 %%bt_t, %%bt_m, %%bt_l;
+	add.u32 %%bt_t, %%bt_t, 1;
+	cvt.u64.u32 %%bt_x, %%bt_t;
+	@%%bt_b atom.global.add.u64 %%bt_x, [%%bt_u], %%bt_x;
+	setp.gt.and.u64 %%bt_r, %%bt_x, %%bt_y, %%bt_b;
 	LAP
 	and.b32 %%bt_j, %%bt_t, %%bt_i;
 	mad.wide.u32 %%bt_v, %%bt_j, 4, %%bt_v;
 	ld.SPACE.u64 %%bt_u, [CTL];
+	vote.sync.any.pred %%bt_any, %%bt_r, %%bt_all;
+	@!%%bt_any bra.uni $bt_E#;
 $bt_L#:
 	mov.b32 %%bt_j, 0;
-	@%%bt_q ld.volatile.global.u32 %%bt_t, [%%bt_v];
-	@%%bt_q ld.volatile.global.u32 %%bt_j, [%%bt_u+%[9]d];
+	@%%bt_r ld.volatile.global.u32 %%bt_t, [%%bt_v];
+	@%%bt_r ld.volatile.global.u32 %%bt_j, [%%bt_u+%[9]d];
 	and.b32 %%bt_j, %%bt_j, 1;
-	@%%bt_q sub.u32 %%bt_t, %%bt_t, %%bt_z;
-	@%%bt_q sub.u32 %%bt_t, %%bt_t, 1;
-	setp.ge.and.u32 %%bt_r, %%bt_t, %[10]d, %%bt_q;
-	setp.eq.and.u32 %%bt_r, %%bt_j, 0, %%bt_r;
+	@%%bt_r sub.u32 %%bt_t, %%bt_t, %%bt_z;
+	@%%bt_r sub.u32 %%bt_t, %%bt_t, 1;
+	setp.ge.and.u32 %%bt_any, %%bt_t, %[10]d, %%bt_r;
+	setp.eq.and.u32 %%bt_any, %%bt_j, 0, %%bt_any;
+	vote.sync.any.pred %%bt_any, %%bt_any, %%bt_all;
 	PAUSE
-	@%%bt_r bra $bt_L#;
+	@%%bt_any bra.uni $bt_L#;
+$bt_E#:
 	setp.lt.and.u32 %%bt_b, %%bt_t, %[10]d, %%bt_b;
-	and.pred %%bt_q, %%bt_q, %%bt_b;
-	@%%bt_q st.volatile.global.u32 [%%bt_v], 0;
-	mov.pred %%bt_p, %%bt_b;
+	and.pred %%bt_r, %%bt_r, %%bt_b;
+	@%%bt_r st.volatile.global.u32 [%%bt_v], 0;
+	@%%bt_q mov.pred %%bt_p, %%bt_b;
 	setp.lt.s64 %%bt_r, %%bt_w, 0;
 	selp.b64 %%bt_u, %%bt_w, %#[1]x, %%bt_r;
-	add.u64 %%bt_w, %%bt_u, LOST;
+	@%%bt_q add.u64 %%bt_w, %%bt_u, LOST;
 	ld.SPACE.u64 %%bt_x, [CTL+32];
-	@%%bt_p mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
+	@%%bt_b mad.wide.u32 %%bt_w, %%bt_t, %[3]d, %%bt_x;
 	mov.u64 %%bt_x, %%gridid;
 	or.b64 %%bt_x, %%bt_x, %#[2]x;
 	mov.u32 %%bt_t, %%ctaid.z;
@@ -401,17 +402,17 @@ $bt_L#:
 	or.b32 %%bt_i, %%bt_i, %%bt_j;
 	or.b32 %%bt_i, %%bt_i, 0x80000000;
 	mov.b64 %%bt_y, {%%bt_t, %%bt_i};
-	@%%bt_p st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
+	@%%bt_b st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	mov.u64 %%bt_x, %%clock64;
 	mov.u64 %%bt_y, %%globaltimer;
 	or.b64 %%bt_x, %%bt_x, %#[2]x;
 	or.b64 %%bt_y, %%bt_y, %#[2]x;
-	@%%bt_p st.volatile.global.v2.b64 [%%bt_w+16], {%%bt_x, %%bt_y};
-	@%%bt_p add.u64 %%bt_w, %%bt_w, %[6]d;
+	@%%bt_b st.volatile.global.v2.b64 [%%bt_w+16], {%%bt_x, %%bt_y};
+	@%%bt_b add.u64 %%bt_w, %%bt_w, %[6]d;
 	shr.u64 %%bt_u, %%bt_u, %[7]d;
 	cvt.u32.u64 %%bt_t, %%bt_u;
 	and.b32 %%bt_t, %%bt_t, 0x7fffffff;
-	setp.ne.and.u32 %%bt_q, %%bt_t, 0, %%bt_p;
+	setp.ne.and.u32 %%bt_q, %%bt_t, 0, %%bt_b;
 	or.b32 %%bt_t, %%bt_t, 0x80000000;
 	add.u32 %%bt_i, %%bt_l, 1;
 	mov.b64 %%bt_y, {%%bt_i, %%bt_t};
@@ -419,8 +420,8 @@ $bt_L#:
 	or.b64 %%bt_x, %%bt_x, %#[5]x;
 	@%%bt_q st.volatile.global.v2.b64 [%%bt_w], {%%bt_x, %%bt_y};
 	@%%bt_q add.u64 %%bt_w, %%bt_w, %[8]d;
-	bra $bt_B#;
-`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk, valid|SiteClose<<40, blank, offsets)
+	bra.uni $bt_B#;
+`, none, valid, chunkBytes, uint64(clockMask), valid|SiteGap<<40, HeaderSlots*SlotBytes, log2(chunkBytes), SlotBytes, ringFlags, maxChunk, valid|SiteClose<<40, uint64(blank), offsets)
 
 func log2(n int) (bits int) {
 	for ; n > 1; n /= 2 {

@@ -82,7 +82,6 @@ func (fn *function) enter() {
 		p.lanes("")
 		p.leader("")
 		p.record(fn.site(fn.op(fn.begin, uint32(fn.f.Pos.Line), trace.KindEnter), 0, 1), "")
-		p.gather("")
 	}
 	p.before(end)
 }

@@ -192,7 +192,7 @@ func (p *probe) arrive(i interp.Instruction) {
 		p.emit("or.b64 %s, %s, %%bt_u;", r, r)
 	}
 	p.values(slots-1, low, high)
-	p.finish(slots, p.guard)
+	p.finish(slots)
 	p.behind(last)
 }
 

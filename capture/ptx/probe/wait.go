@@ -170,7 +170,7 @@ func (p *probe) testRecord(site uint32, token string, isWait bool) {
 				p.emit("or.b64 %s, %s, %%bt_u;", r, r)
 			})
 	}
-	p.finish(slots, "%bt_e")
+	p.finish(slots)
 }
 
 // since puts the time that a wait took into the upper bits of its address, if
