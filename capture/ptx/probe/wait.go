@@ -54,9 +54,13 @@ func (p *probe) test(i interp.Instruction) {
 	} else {
 		p.ask(i, answer, token, site, takes, byToken, fields)
 	}
-	// Lanes of one record have the same to say, and have been together before
-	// the instruction: they read the clock at one time.
-	p.lanes("%bt_e")
+	// Lanes that have nothing to say go on to ask again. Those of one record have
+	// the same to say, and have been together before the instruction: they read
+	// the clock at one time.
+	p.labels++
+	over := p.labels
+	p.emit("@!%%bt_e bra $bt_T%d;", over)
+	p.lanes("")
 	// The clock is read when the answer is there, which activemask waited for:
 	// it need not be when the next instruction begins.
 	p.emit("mov.b64 %%bt_c, %%bt_d;")
@@ -65,12 +69,13 @@ func (p *probe) test(i interp.Instruction) {
 	p.emit("xor.b32 %%bt_o, %%bt_o, %%bt_a;")
 	p.emit("cvt.u32.u64 %%bt_t, %%bt_d;")
 	p.emit("mov.b64 %%bt_k, {%%bt_o, %%bt_t};")
-	p.split("%bt_e", "b64", "%bt_k")
+	p.split("", "b64", "%bt_k")
 	if byToken && !p.uniform(i.Operands[2]) {
-		p.split("%bt_e", "b64", token)
+		p.split("", "b64", token)
 	}
-	p.leader("%bt_e")
+	p.leader("")
 	p.testRecord(site, token, i.Wait)
+	p.emit("$bt_T%d:", over)
 	p.behind(last)
 }
 
