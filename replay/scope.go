@@ -305,6 +305,7 @@ func (s *scope) apply(c *cta, kind waitKind) {
 	if s.eff.Trap != "" && s.trap == "" {
 		s.trap, s.explained = s.eff.Trap, true
 	}
+	s.explained = s.explained || s.eff.MayTrap
 }
 
 // over reports whether all lanes of the scope have exited.

@@ -50,6 +50,9 @@ type Effect struct {
 	Violations []Violation
 	// Trap is the error with which the silicon ends the launch; "" for none.
 	Trap string
+	// MayTrap is true where the silicon ended the launch in some runs, and went
+	// on in others.
+	MayTrap bool
 }
 
 // The traps that were seen on silicon.
@@ -60,7 +63,7 @@ const (
 
 // Reset empties the effect and keeps its memory.
 func (e *Effect) Reset() {
-	e.Completed, e.Trap = 0, ""
+	e.Completed, e.Trap, e.MayTrap = 0, "", false
 	e.Released, e.Violations = e.Released[:0], e.Violations[:0]
 }
 

@@ -28,6 +28,9 @@ func (e *Effect) String() string {
 	if e.Trap != "" {
 		fmt.Fprintf(&b, " trap:%s", e.Trap)
 	}
+	if e.MayTrap {
+		b.WriteString(" may-trap")
+	}
 	return strings.TrimSpace(b.String())
 }
 
@@ -61,7 +64,7 @@ func run[M any](t *testing.T, fresh func() M, scripts []script[M]) {
 }
 
 func TestResetKeepsNothing(t *testing.T) {
-	e := Effect{Completed: 1, Trap: TrapLaunchFailure, Released: []Release{{}}, Violations: []Violation{{}}}
+	e := Effect{Completed: 1, Trap: TrapLaunchFailure, MayTrap: true, Released: []Release{{}}, Violations: []Violation{{}}}
 	e.Reset()
 	if e.String() != "" || cap(e.Released) == 0 || cap(e.Violations) == 0 {
 		t.Errorf("after Reset: %q, memory for %d and %d", e.String(), cap(e.Released), cap(e.Violations))

@@ -20,6 +20,7 @@ func NewWarp(lanes uint32) Warp { return Warp{Live: lanes} }
 func (w *Warp) Sync(lanes, mask uint32, eff *Effect) {
 	if lanes&^mask != 0 {
 		eff.violate(SyncwarpExcludesCaller, w.Phase, int64(lanes), int64(mask))
+		eff.MayTrap = true
 	}
 	i := 0
 	for i < len(w.Meetings) && w.Meetings[i].Mask != mask {
