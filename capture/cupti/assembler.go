@@ -93,6 +93,8 @@ func (r *Report) spills() bool {
 	return false
 }
 
+const splitCompile = "split-compile"
+
 // AssemblyError is a module that ptxas refused.
 type AssemblyError struct {
 	Line string // the first error, as ptxas has it
@@ -115,7 +117,12 @@ func (a Assembler) Assemble(ctx context.Context, ptx []byte, target string, opti
 		return nil, Report{}, err
 	}
 	args := append([]string{"-v", "-arch=" + target}, options...)
-	said, err := exec.CommandContext(ctx, a.Path, append(args, in, "-o", out)...).CombinedOutput()
+	args = append(args, in, "-o", out)
+	// On all cores: the application waits. A ptxas before 12.1 does not know how.
+	said, err := exec.CommandContext(ctx, a.Path, append(args, "--"+splitCompile+"=0")...).CombinedOutput()
+	if err != nil && strings.Contains(string(said), splitCompile) {
+		said, err = exec.CommandContext(ctx, a.Path, args...).CombinedOutput()
+	}
 	if err != nil {
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {

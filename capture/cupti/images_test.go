@@ -42,6 +42,25 @@ fi
 	return &Assembler{path}
 }
 
+// A ptxas that does not know how to use all cores is asked again without.
+func TestAssembleOld(t *testing.T) {
+	old := filepath.Join(t.TempDir(), "ptxas")
+	script := `#!/bin/sh
+for a in "$@"; do
+	case $a in --split-compile*) echo "ptxas fatal   : Unknown option '-split-compile'"; exit 1;; esac
+	case $last in -o) echo old > "$a";; esac
+	last=$a
+done
+`
+	if err := os.WriteFile(old, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	code, _, err := Assembler{old}.Assemble(t.Context(), handoffPTX, "sm_90", nil)
+	if err != nil || string(code) != "old\n" {
+		t.Errorf("%q, %v", code, err)
+	}
+}
+
 func said(kernel, registers, spills string) string {
 	return "ptxas info    : Compiling entry function '" + kernel + "' for 'sm_90'\n    0 bytes stack frame, " + spills + " bytes spill stores, 0 bytes spill loads\nptxas info    : Used " + registers + " registers"
 }
