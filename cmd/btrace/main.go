@@ -22,6 +22,7 @@ func main() {
 		os.Exit(cupti.ActAsAssembler(context.Background(), name, os.Args[1:], os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second one ends btrace as it would any program
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
