@@ -212,7 +212,7 @@ func TestRecordedCleanRuns(t *testing.T) {
 // is done between it and the wait, the wait, and what comes after.
 func TestFiveStages(t *testing.T) {
 	s := open(t, recording(t, "cuda-split-arrive-wait.zst"), 160, 24)
-	screen := s.press(":").types("go-to-time 2us").press("enter", "+", "+", "+", "+").screen()
+	screen := s.press(":").types("go-to-time 1500ns").press("enter", "+", "+", "+", "+").screen()
 	stages := regexp.MustCompile("warp 0 .*─▲▸+▒?░+▒?◂+─")
 	if !stages.MatchString(screen) {
 		t.Errorf("no row shows %v:\n%s", stages, screen)
