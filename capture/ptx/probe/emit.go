@@ -260,7 +260,6 @@ func (p *probe) close() {
 	p.emit("@%%bt_q st.volatile.global.b64 [%%bt_w], %%bt_x;")
 }
 
-
 // site adds a site to the table. fields are the operands that its records
 // bring.
 func (fn *function) site(op trace.Op, takes Takes, slots int, fields ...trace.Field) uint32 {
