@@ -322,6 +322,29 @@ var applications = map[string]func() int{
 		a.send(&Bye{})
 		return 0
 	},
+	"drop a warp": func() int { // which never has a chunk
+		a := ready()
+		l := a.launch("handoff", 0, 16, 64)
+		var firsts []fakeWarp
+		for cta := range uint32(16) {
+			firsts = append(firsts, l.warp(cta, 0))
+			firsts[cta].do(trace.KindEnter)
+		}
+		for cta := range uint32(16) {
+			second := l.warp(cta, 1)
+			second.do(trace.KindEnter)
+			for range 3 {
+				round(firsts[cta], second)
+			}
+			second.exit()
+		}
+		for _, w := range firsts {
+			w.exit()
+		}
+		l.done()
+		a.send(&Bye{})
+		return 0
+	},
 	"drop": func() int {
 		a := ready()
 		l := a.launch("handoff", 0, 40, 64)

@@ -366,6 +366,9 @@ func (r *recorder) end(l *launch) error {
 	if l.grid != nil {
 		r.forget(l.grid)
 	}
+	if l.listed && l.begun && l.done != nil && l.grid.s.Drops() {
+		r.dropped(l)
+	}
 	l.ended, l.ctas = true, nil
 	if !l.listed {
 		return nil
@@ -510,6 +513,32 @@ func (r *recorder) live(l *launch) bool {
 	return r.res.Full || l.cropped || l.grid.s.full || less(l.grid.s.state.now(l.process.cut), uint64(liveFor)) < l.latest
 }
 
+// dropped puts a gap for each warp of a launch that has ended of which lanes
+// did not tell that they exited: what they did was dropped, to the end, and they
+// had no chunk to say so in.
+func (r *recorder) dropped(l *launch) {
+	for _, n := range slices.Sorted(maps.Keys(l.ctas)) {
+		c := l.ctas[n]
+		for i := range uint32(min(l.info.Warps(), 64)) {
+			if !r.o.Warps.has(uint64(i)) {
+				continue
+			}
+			w := c.warp(int(i))
+			if lanes := l.lanesOf(i) &^ w.exited; lanes != 0 {
+				r.lose(l, n, i, w, lanes)
+			}
+		}
+	}
+}
+
+// lose puts a gap at the end of a warp.
+func (r *recorder) lose(l *launch, cta, warp uint32, w *warpState, lanes uint32) {
+	g := gap(1, lanes, 0)
+	g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), cta, warp
+	r.res.Lost++
+	r.put(l, l.ctas[cta], w, &g)
+}
+
 // crop puts a gap at the end of each warp that has lanes which were at work.
 func (r *recorder) crop(l *launch) {
 	for _, n := range slices.Sorted(maps.Keys(l.ctas)) {
@@ -522,13 +551,9 @@ func (r *recorder) crop(l *launch) {
 			if !r.res.Full {
 				lanes &^= w.parked
 			}
-			if lanes == 0 {
-				continue
+			if lanes != 0 {
+				r.lose(l, n, uint32(i), w, lanes)
 			}
-			g := gap(1, lanes, 0)
-			g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), n, uint32(i)
-			r.res.Lost++
-			r.put(l, c, w, &g)
 		}
 	}
 }

@@ -272,6 +272,14 @@ func TestRecordDrop(t *testing.T) {
 		t.Errorf("lost %d, events %v", rec.res.Lost, n)
 	}
 	rec.verdicts(t, "0 completed: incomplete")
+
+	// Of a warp of which all was dropped nothing is concluded, either.
+	rec = record(t, "drop a warp", func(o *Options, _ func()) { o.Buffer, o.Drop = 16*ring.ChunkBytes, true })
+	rec.ok(t)
+	if n := rec.kinds(t, 0); n[trace.KindEnter] != 16 || n[trace.KindGap] != 16 {
+		t.Errorf("events %v", n)
+	}
+	rec.verdicts(t, "0 completed: incomplete")
 }
 
 // Lanes that have all of the buffer and wait for more are no hang of the
