@@ -32,6 +32,7 @@ type source struct {
 	context Context
 	state   *merger // of the recorder's loop
 	full    bool    // lanes waited for chunks when it was closed
+	dropped bool    // lanes may have dropped records; of the recorder's loop
 	chosen  bool    // only CTAs and warps that are to be recorded write to it
 }
 

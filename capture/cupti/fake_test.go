@@ -345,6 +345,31 @@ var applications = map[string]func() int{
 		a.send(&Bye{})
 		return 0
 	},
+	"drop in the middle": func() int { // and tell so after others went on
+		a := ready()
+		l := a.launch("handoff", 0, 16, 64)
+		first, second := l.warp(0, 0), l.warp(0, 1)
+		first.do(trace.KindEnter)
+		second.do(trace.KindEnter)
+		var others []fakeWarp
+		for cta := uint32(1); cta < 15; cta++ { // the other chunks
+			others = append(others, l.warp(cta, 0))
+			others[cta-1].do(trace.KindEnter)
+		}
+		for range 600 { // the second needs its next chunk when there is none
+			first.bar(trace.KindBarArrive, 1, 64)
+			second.bar(trace.KindBarSync, 1, 64)
+			second.bar(trace.KindBarDone, 1, 0)
+		}
+		for _, w := range others {
+			w.exit()
+		}
+		first.exit()
+		second.exit()
+		l.done()
+		a.send(&Bye{})
+		return 0
+	},
 	"drop": func() int {
 		a := ready()
 		l := a.launch("handoff", 0, 40, 64)

@@ -88,6 +88,8 @@ type ctaState struct {
 	warps []*warpState
 	left  int  // warps that are recorded and have not exited
 	told  bool // which warps are not recorded
+
+	dropped bool // it is said that records may be lost
 }
 
 type warpState struct {

@@ -180,6 +180,7 @@ func (r *recorder) drained(d drained) error {
 	defer func() { r.drain.free <- d.b }()
 	b, snap := d.b, r.sites.now.Load()
 	d.s.state.see(&d)
+	d.s.dropped = d.s.dropped || b.Dropped
 	for i := range b.Runs {
 		run := &b.Runs[i]
 		g := r.gridOf(d.s, snap, b, run)
@@ -282,6 +283,14 @@ func (r *recorder) write(m *merger, sites *siteSnapshot, e *queued, clock, at ui
 	l.latest = max(l.latest, at)
 	if r.o.Warps.Set && !e.cta.told {
 		r.tellWarps(l, e)
+	}
+	if l.grid.s.dropped && !e.cta.dropped && e.warp.seq > 0 {
+		// Lanes tell what they lost behind it, if at all: from here on nothing
+		// may be concluded. What is written now is from before.
+		e.cta.dropped = true
+		g := gap(1, e.lanes, 0)
+		g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), e.inCTA, uint32(e.inWarp)
+		r.put(l, e.cta, e.warp, &g)
 	}
 	n := len(r.out)
 	r.out = e.decode(r.out, sites)

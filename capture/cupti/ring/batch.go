@@ -28,6 +28,8 @@ type Batch struct {
 	// were a little slow to take their ticket.
 	Waits bool
 	Asked uint64
+	// Dropped is true if lanes found no chunk, and dropped records, or may have.
+	Dropped bool
 }
 
 // Run is consecutive records of one chunk.
@@ -50,7 +52,7 @@ func (b *Batch) Len() int { return len(b.Site) }
 func (b *Batch) Reset() {
 	b.Runs, b.Site, b.Clock = b.Runs[:0], b.Site[:0], b.Clock[:0]
 	b.Operand, b.Lanes, b.Value = b.Operand[:0], b.Lanes[:0], b.Value[:0]
-	b.Ended, b.Bound, b.Waits, b.Asked = b.Ended[:0], 0, false, 0
+	b.Ended, b.Bound, b.Waits, b.Asked, b.Dropped = b.Ended[:0], 0, false, 0, false
 }
 
 func (b *Batch) add(site uint32, clock uint64, operand, lanes uint32) {

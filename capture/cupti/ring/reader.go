@@ -145,7 +145,7 @@ func (r *Reader) Poll(sizes []RecordSize, b *Batch, limit int) (more bool) {
 		c.open(r.wordsOf(&c))
 		b.Bound = max(r.latest, r.asked(&c))
 	}
-	b.Asked = r.latest
+	b.Asked, b.Dropped = r.latest, r.Drops() && full
 	b.Waits = !r.Drops() && (full || slices.ContainsFunc(r.open, func(c chunk) bool { return !c.begun && !c.broken }))
 	r.end(b)
 	return more
