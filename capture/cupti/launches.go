@@ -136,6 +136,9 @@ func (r *recorder) newLaunch(p *process, context uint32, function string, module
 		l.info.ID = r.next
 		l.listed = r.o.Launches.has(uint64(r.next))
 		r.next++
+		if !l.listed {
+			r.res.Left++
+		}
 	}
 	if l.listed && r.res.Launches >= most(e) {
 		l.listed = false
@@ -153,7 +156,7 @@ func (r *recorder) newLaunch(p *process, context uint32, function string, module
 		}
 	} else if e != nil {
 		r.launches = append(r.launches, l)
-	} else {
+	} else if !listed {
 		r.res.Left++
 	}
 	return l

@@ -312,7 +312,7 @@ func nothing(o *cupti.Options, res cupti.Result) error {
 	case res.Processes == 0:
 		return noGPU(fmt.Errorf("%s did not use CUDA%s, or its driver did not load %s: nothing was recorded", name, why, o.Library))
 	case res.Left > 0:
-		return fmt.Errorf("%s made %s, none of a kernel that was chosen and has barriers: nothing was recorded", name, launches(res.Left))
+		return fmt.Errorf("%s made %s, none that was chosen and has barriers: nothing was recorded", name, launches(res.Left))
 	}
 	return fmt.Errorf("%s launched no kernel%s: nothing was recorded", name, why)
 }
