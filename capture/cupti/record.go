@@ -288,9 +288,7 @@ func (r *recorder) write(m *merger, sites *siteSnapshot, e *queued, clock, at ui
 		// Lanes tell what they lost behind it, if at all: from here on nothing
 		// may be concluded. What is written now is from before.
 		e.cta.dropped = true
-		g := gap(1, e.lanes, 0)
-		g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), e.inCTA, uint32(e.inWarp)
-		r.put(l, e.cta, e.warp, &g)
+		r.putGap(l, e.cta, e.warp, e.inCTA, uint32(e.inWarp), e.lanes)
 	}
 	n := len(r.out)
 	r.out = e.decode(r.out, sites)
@@ -328,11 +326,14 @@ func (r *recorder) number(m *merger, e *queued, ev *trace.Event, clock uint64) {
 	}
 }
 
-// put writes an event as its warp's next, at its CTA's time.
-func (r *recorder) put(l *launch, c *ctaState, w *warpState, ev *trace.Event) {
-	ev.Launch, ev.Time, ev.Seq = l.info.ID, c.time, w.seq
+// putGap writes a gap of lanes of a warp as its next event, at its CTA's time:
+// nobody read a clock for it.
+func (r *recorder) putGap(l *launch, c *ctaState, w *warpState, cta, warp, lanes uint32) {
+	g := gap(1, lanes, 0)
+	g.Has &^= 1 << trace.FieldClk
+	g.Launch, g.CTA, g.Warp, g.Time, g.Seq = l.info.ID, cta, warp, c.time, w.seq
 	w.seq++
-	r.out = append(r.out, *ev)
+	r.out = append(r.out, g)
 }
 
 // tellWarps puts gaps for the warps of a CTA that are not recorded: of what
@@ -341,9 +342,7 @@ func (r *recorder) tellWarps(l *launch, e *queued) {
 	e.cta.told = true
 	for w := range uint32(l.info.Warps()) {
 		if !r.o.Warps.has(uint64(w)) {
-			g := gap(1, l.lanesOf(w), 0)
-			g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), e.inCTA, w
-			r.put(l, e.cta, new(warpState), &g)
+			r.putGap(l, e.cta, new(warpState), e.inCTA, w, l.lanesOf(w))
 		}
 	}
 }
@@ -542,10 +541,8 @@ func (r *recorder) dropped(l *launch) {
 
 // lose puts a gap at the end of a warp.
 func (r *recorder) lose(l *launch, cta, warp uint32, w *warpState, lanes uint32) {
-	g := gap(1, lanes, 0)
-	g.Has, g.CTA, g.Warp = g.Has&^(1<<trace.FieldClk), cta, warp
 	r.res.Lost++
-	r.put(l, l.ctas[cta], w, &g)
+	r.putGap(l, l.ctas[cta], w, cta, warp, lanes)
 }
 
 // crop puts a gap at the end of each warp that has lanes which were at work.

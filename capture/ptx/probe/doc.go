@@ -19,9 +19,10 @@
 // registers, and so may differ, match.all says whether they do, and only then
 // match.any who has the same.
 //
-// A thread that has no room left branches to a block at the end of the braces
-// that it is in, which takes a chunk of the ring. What the ring is made of:
-// package capture/cupti/ring.
+// Where a thread has no room left, all that came to the probe with it branch to
+// a block at the end of the braces that they are in, in which it takes a chunk
+// of the ring: they must not part. What the ring is made of: package
+// capture/cupti/ring.
 //
 // A function (.func) with probes has chunks of its own, which it closes when it
 // returns.
