@@ -27,7 +27,10 @@ const (
 	numColumns = iota + 1
 )
 
-var errShort = errors.New("a column ends too early")
+var (
+	errShort = errors.New("a column ends too early")
+	errLong  = errors.New("a column is longer than its rows")
+)
 
 // cursor reads a payload. After the first read beyond the end every read
 // gives zero and bad is set, so that a caller checks once.
@@ -85,7 +88,7 @@ func (c *cursor) end() error {
 	case c.bad:
 		return errShort
 	case len(c.b) > 0:
-		return errors.New("a column is longer than its rows")
+		return errLong
 	}
 	return nil
 }
@@ -165,47 +168,66 @@ func grow(b []byte, n int) (whole, added []byte) {
 	return b, b[len(b)-n:]
 }
 
-// narrow is a column of mostly small numbers, in the form of appendNarrow,
-// whose values are taken one after the other.
+// narrow is mostly small numbers in the form of appendNarrow.
 type narrow struct {
-	lo, hi []byte // hi is nil if the numbers have one plane
-	wide   uint64 // the value that stands for a larger one
-	small  uint64 // what is less needs no further look; 0 with two planes
-	c      cursor
+	lo, hi []byte   // hi is nil if the numbers have one plane
+	wide   []uint64 // for each number that its planes do not hold, what is added
+	next   int      // of wide
 }
 
-// narrow begins to read n numbers, which are the rest of the column.
-func (c *cursor) narrow(n int) narrow {
+// narrow reads n numbers, which are the rest of the column. The memory that
+// it is given is used for those that are wide.
+func (c *cursor) narrow(n int, wide []uint64) (narrow, error) {
 	planes := c.byte()
-	v := narrow{lo: c.take(uint64(n)), wide: 0xff, small: 0xff}
+	v := narrow{lo: c.take(uint64(n)), wide: wide[:0]}
 	if planes == 2 {
-		v.hi, v.wide, v.small = c.take(uint64(n)), 0xffff, 0
+		v.hi = c.take(uint64(n))
 	}
 	if planes != 1 && planes != 2 || c.bad {
-		c.fail()
-		v = narrow{lo: make([]byte, n)}
+		return v, errShort
 	}
-	v.c = *c
-	return v
+	for len(c.b) > 0 && len(v.wide) < n {
+		v.wide = append(v.wide, c.uvarint())
+	}
+	return v, c.end()
 }
 
-// at returns value i. Values are asked for in order.
+// at returns number i. They are asked for in order.
 func (v *narrow) at(i int) uint64 {
-	if n := uint64(v.lo[i]); n < v.small {
-		return n
-	}
-	return v.larger(i)
-}
-
-func (v *narrow) larger(i int) uint64 {
 	n := uint64(v.lo[i])
 	if v.hi != nil {
 		n |= uint64(v.hi[i]) << 8
 	}
-	if n == v.wide {
-		n += v.c.uvarint()
+	if n == widest(v.hi) {
+		if v.next < len(v.wide) {
+			n += v.wide[v.next]
+		}
+		v.next++
 	}
 	return n
+}
+
+// widest is the number that stands for all that the planes do not hold.
+func widest(hi []byte) uint64 {
+	if hi == nil {
+		return 0xff
+	}
+	return 0xffff
+}
+
+// rest is the wide numbers that were not asked for.
+func (v *narrow) rest() []uint64 { return v.wide[min(v.next, len(v.wide)):] }
+
+// end reports whether the wide numbers were as many as those that called for
+// one.
+func (v *narrow) end() error {
+	switch {
+	case v.next > len(v.wide):
+		return errShort
+	case v.next < len(v.wide):
+		return errLong
+	}
+	return nil
 }
 
 // appendIndices appends numbers below limit: one plane of bytes, and a
@@ -225,28 +247,58 @@ func appendIndices(b []byte, is []uint16, limit int) []byte {
 	return b
 }
 
-// indices reads n numbers below limit in the form of appendIndices.
-func (c *cursor) indices(is []uint16, n, limit int) []uint16 {
-	is = resize(is, n)
-	lo := c.take(uint64(n))
+// indices reads numbers below limit in the form of appendIndices.
+func (c *cursor) indices(is []uint16, limit int) bool {
+	lo := c.take(uint64(len(is)))
 	if c.bad {
-		clear(is)
-		return is
+		return false
 	}
-	for i, v := range lo {
+	for i, v := range lo[:len(is)] {
 		is[i] = uint16(v)
 	}
 	if limit > 256 {
-		for i, v := range c.take(uint64(n)) {
+		hi := c.take(uint64(len(is)))
+		if c.bad {
+			return false
+		}
+		for i, v := range hi[:len(is)] {
 			is[i] |= uint16(v) << 8
 		}
 	}
-	if n > 0 && int(slices.Max(is)) >= limit {
-		c.fail()
-		clear(is)
-	}
-	return is
+	return len(is) == 0 || int(slices.Max(is)) < limit
 }
+
+// byteTally counts bytes. It has several counts of each, as adding to one
+// of them must wait for what was added to it just before.
+type byteTally [4][256]uint32
+
+// count counts the bytes of b and makes words of them, and reports whether
+// all are below limit.
+func (t *byteTally) count(words []uint16, b []byte, limit int) bool {
+	*t = byteTally{}
+	words = words[:len(b)]
+	for ; len(b) >= 4 && len(words) >= 4; b, words = b[4:], words[4:] {
+		v0, v1, v2, v3 := b[0], b[1], b[2], b[3]
+		words[0], words[1], words[2], words[3] = uint16(v0), uint16(v1), uint16(v2), uint16(v3)
+		t[0][v0]++
+		t[1][v1]++
+		t[2][v2]++
+		t[3][v3]++
+	}
+	for i, v := range b {
+		words[i] = uint16(v)
+		t[0][v]++
+	}
+	for v := limit; v < 256; v++ {
+		if t.of(v) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// of is how many bytes were v.
+func (t *byteTally) of(v int) int { return int(t[0][v] + t[1][v] + t[2][v] + t[3][v]) }
 
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {

@@ -8,23 +8,30 @@ import (
 
 // blockDecoder turns the payload of a block into a Block. It is reused; what
 // it makes belongs to the block's buffer.
+//
+// What a row is made of is kept apart, in small arrays: a block's rows are
+// read in warp order and handed out in stored order, so that they are looked
+// up all over the place, and what is small stays in the cache. The arrays
+// have room for any row, so that an index of 16 bits needs no check.
 type blockDecoder struct {
-	has    []Fields // of a template
-	uses   []int    // rows of a template
-	ids    []uint16
-	deltas narrow   // times since the warp's row before, in warp order
-	least  []uint64 // smallest delta of a template
-	starts []uint64 // times of the runs' first rows
+	has    []Fields             // of a template
+	uses   []int                // rows of a template
+	ids    [MaxBlockRows]uint16 // template of a row, in warp order
+	runOf  [MaxBlockRows]uint16 // run of a row
+	least  []uint64             // smallest delta of a template
+	starts []uint64             // times of the runs' first rows
 	gaps   []seqGap
-	gap    int // the next of them
-	follow int // rows so far that follow another of their run
+	seqs   []uint32 // of the rows, if the runs do not tell
 	runs   []warpRun
-	recs   []record
+	warp   []warpAt // of a run
+	wide   []uint64 // what a column's numbers do not hold
 	keys   []uint64 // times in units and indices of rows, in warp order
 	sorter keySorter
 	perm   []uint16 // rows in stored order, as indices in warp order
-	codes  []uint16
-	column []uint64 // an operand by row in warp order
+	tally  byteTally
+	codes  [MaxBlockRows]uint16 // a value's number by row
+	with   []bool               // templates with an operand
+	column []uint64             // an operand by row
 	last   []uint64
 	head   []uint64
 	seen   []uint32
@@ -40,11 +47,9 @@ type blockBuffer struct {
 	extra        []string
 }
 
-// record is what every row has, in warp order.
-type record struct {
-	seq     uint32
-	run, op uint16
-}
+// warpAt is what a row has from its run. Its sequence number is that and its
+// index in warp order.
+type warpAt struct{ cta, warp, seq uint32 }
 
 type seqGap struct {
 	row uint32
@@ -74,27 +79,21 @@ func (d *blockDecoder) decode(payload []byte, rows int, first, last key, b *bloc
 		d.has[i] = b.Ops[i].Has
 		has |= d.has[i]
 	}
-	c := cursor{b: cols[colOp]}
-	if d.ids = c.indices(d.ids, rows, len(b.Ops)); c.end() != nil {
-		return c.end()
-	}
-	d.uses = resize(d.uses, len(b.Ops))
-	clear(d.uses)
-	for _, id := range d.ids {
-		d.uses[id]++
+	if err := d.templates(cols[colOp], rows); err != nil {
+		return err
 	}
 	if err := d.warps(cols[colWarps], rows); err != nil {
 		return err
 	}
-	if err := d.seqs(cols[colSeq], rows-len(d.runs)); err != nil {
-		return err
+	span := uint64(last.Time) - uint64(first.Time)
+	if last.Time < first.Time {
+		return errTimes
 	}
-	unit, err := d.times(cols[colTime], rows, len(b.Ops))
+	unit, sorted, err := d.times(cols[colTime], rows, span)
 	if err != nil {
 		return err
 	}
-	sorted, err := d.rows(rows, unit, first, last)
-	if err != nil {
+	if err := d.sequence(cols[colSeq], rows); err != nil {
 		return err
 	}
 	d.gather(&b.Block, sorted, unit, first.Time)
@@ -102,6 +101,35 @@ func (d *blockDecoder) decode(payload []byte, rows int, first, last key, b *bloc
 		return errTimes
 	}
 	return d.operands(cols, has, extras, unit, first.Time, b)
+}
+
+// templates reads the template of each row, and counts their rows.
+func (d *blockDecoder) templates(col []byte, rows int) error {
+	n := len(d.has)
+	d.uses = resize(d.uses, n)
+	clear(d.uses)
+	c := cursor{b: col}
+	ids := d.ids[:rows]
+	if n <= 256 {
+		lo := c.take(uint64(rows))
+		if c.bad {
+			return errShort
+		}
+		if !d.tally.count(ids, lo, n) {
+			return errShort
+		}
+		for id := range d.uses {
+			d.uses[id] = d.tally.of(id)
+		}
+		return c.end()
+	}
+	if !c.indices(ids, n) {
+		return errShort
+	}
+	for _, id := range ids {
+		d.uses[id]++
+	}
+	return c.end()
 }
 
 // warps reads the runs.
@@ -157,135 +185,176 @@ func (d *blockDecoder) warps(col []byte, rows int) error {
 	return c.end()
 }
 
-// seqs reads the exceptions among the rows that follow the first of a run.
-func (d *blockDecoder) seqs(col []byte, rows int) error {
+// times reads the time column. It fills keys and runOf, and returns the keys
+// in stored order. The times are in units; span is that of the block, in ns.
+func (d *blockDecoder) times(col []byte, rows int, span uint64) (unit uint64, sorted []uint64, err error) {
+	c := cursor{b: col}
+	unit = c.uvarint()
+	if unit == 0 || span%unit != 0 || span/unit > maxSpan {
+		return 0, nil, errTimes
+	}
+	span /= unit
+	d.least = resize(d.least, len(d.has))
+	for i := range d.least {
+		// What is too large for any row is so large that it is found out,
+		// and so small that the sum of all rows does not wrap.
+		d.least[i] = min(c.uvarint(), span+1)
+	}
+	deltas, err := c.narrow(rows-len(d.runs), d.wide)
+	d.wide = deltas.wide
+	if err != nil {
+		return 0, nil, err
+	}
+	for i := range d.wide {
+		d.wide[i] = min(d.wide[i], span+1)
+	}
+	d.keys = resize(d.keys, rows)
+	inOrder, before := true, uint64(0)
+	for g := range d.runs {
+		t := d.starts[g]
+		inOrder = inOrder && t >= before
+		if t > span {
+			return 0, nil, errTimes
+		}
+		if before = d.run(g, t, span, &deltas); before > span {
+			return 0, nil, errTimes
+		}
+	}
+	if err := deltas.end(); err != nil {
+		return 0, nil, err
+	}
+	if inOrder {
+		return unit, d.keys, nil
+	}
+	return unit, d.sorter.sort(d.keys, bits.Len64(span)+rowBits, rowBits), nil
+}
+
+// run fills keys and runOf of a run that begins at time t, and returns the
+// time of its last row, or one beyond span.
+func (d *blockDecoder) run(g int, t, span uint64, deltas *narrow) uint64 {
+	r := &d.runs[g]
+	at, end := int(r.at), int(r.at+r.rows)
+	runOf := d.runOf[at:end]
+	for i := range runOf {
+		runOf[i] = uint16(g)
+	}
+	keys := d.keys[at:end]
+	keys[0] = t<<rowBits | uint64(at)
+	k, ids := at-g, d.ids[at+1:end] // k rows so far follow another of their run
+	if deltas.hi == nil {
+		t, n := addUp(keys, deltas.lo[k:], ids, d.least, deltas.rest(), span)
+		deltas.next += n
+		return t
+	}
+	for i, id := range ids {
+		if t += deltas.at(k+i) + d.least[id]; t > span {
+			return t
+		}
+		keys[i+1] = t<<rowBits | uint64(at+i+1)
+	}
+	return t
+}
+
+// addUp makes the keys of rows from the first of them and their deltas, which
+// have one plane and of which n are wide. It does what run's loop does; a
+// reader spends much of its time here.
+func addUp(keys []uint64, lo []byte, ids []uint16, least, wide []uint64, span uint64) (t uint64, n int) {
+	t = keys[0] >> rowBits
+	row := keys[0] & (1<<rowBits - 1)
+	keys = keys[1:]
+	lo, ids = lo[:len(keys)], ids[:len(keys)]
+	for i, by := range lo {
+		t += uint64(by) + least[ids[i]]
+		if by == 0xff {
+			if n < len(wide) {
+				t += wide[n]
+			}
+			if n++; t > span {
+				break
+			}
+		}
+		row++
+		keys[i] = t<<rowBits | row
+	}
+	return t, n
+}
+
+// sequence reads the exceptions among the sequence numbers. It fills seqs if
+// there are any: without, the numbers of a run follow from its first.
+func (d *blockDecoder) sequence(col []byte, rows int) error {
+	wraps := false
+	for g := range d.runs {
+		wraps = wraps || d.runs[g].first+d.runs[g].rows-1 < d.runs[g].first
+	}
+	d.seqs = d.seqs[:0]
+	if len(col) == 0 && !wraps {
+		return nil
+	}
 	d.gaps = d.gaps[:0]
 	c := cursor{b: col}
-	at := uint64(0)
+	at, follow := uint64(0), uint64(rows-len(d.runs))
 	for len(c.b) > 0 {
 		at += c.uvarint()
 		by := unzigzag(c.uvarint())
-		if at >= uint64(rows) {
+		if at >= follow {
 			return errOrder
 		}
 		d.gaps = append(d.gaps, seqGap{uint32(at), uint32(by)})
 		at++
 	}
-	d.gaps = append(d.gaps, seqGap{math.MaxUint32, 0})
-	return c.end()
-}
-
-// times begins to read the time column: deltas gives, in units, each row's
-// distance from its warp's row before, less the least of its template.
-func (d *blockDecoder) times(col []byte, rows, templates int) (unit uint64, err error) {
-	c := cursor{b: col}
-	unit = c.uvarint()
-	if unit == 0 {
-		return 0, errTimes
+	if c.bad {
+		return errShort
 	}
-	d.least = resize(d.least, templates)
-	for i := range d.least {
-		d.least[i] = c.uvarint()
-	}
-	if d.deltas = c.narrow(rows - len(d.runs)); c.bad {
-		return 0, errShort
-	}
-	return unit, nil
-}
-
-// rows fills recs, and returns the keys in stored order.
-func (d *blockDecoder) rows(n int, unit uint64, first, last key) (sorted []uint64, err error) {
-	d.recs = resize(d.recs, n)
-	d.keys = resize(d.keys, n)
-	span := uint64(last.Time) - uint64(first.Time)
-	if last.Time < first.Time || span%unit != 0 || span/unit > maxSpan {
-		return nil, errTimes
-	}
-	span /= unit
-	inOrder, before := true, uint64(0)
-	d.follow, d.gap = 0, 0
+	gaps := append(d.gaps, seqGap{math.MaxUint32, 0})
+	d.seqs = resize(d.seqs, rows)
 	for g := range d.runs {
-		t := d.starts[g]
-		if t > span {
-			return nil, errTimes
+		run := &d.runs[g]
+		seq, keys := run.first, d.keys[run.at:][:run.rows]
+		seqs, k := d.seqs[run.at:][:len(keys)], run.at-uint32(g)-1
+		seqs[0] = seq
+		for i := 1; i < len(keys); i++ {
+			next := seq + 1
+			if gaps[0].row == k+uint32(i) {
+				next += gaps[0].by
+				gaps = gaps[1:]
+			}
+			if next < seq && keys[i]>>rowBits == keys[i-1]>>rowBits {
+				return errOrder
+			}
+			seq = next
+			seqs[i] = seq
 		}
-		inOrder = inOrder && t >= before
-		if before, err = d.run(g, t, span); err != nil {
-			return nil, err
-		}
 	}
-	if err := d.deltas.c.end(); err != nil {
-		return nil, err
-	}
-	if inOrder {
-		return d.keys, nil
-	}
-	return d.sorter.sort(d.keys, bits.Len64(span)+rowBits), nil
+	return nil
 }
 
-// run fills recs and keys of a run that begins at time t, and returns the time
-// of its last row. No time is beyond span. This is where a reader spends most
-// of its time, so what can be is done once a run.
-func (d *blockDecoder) run(g int, t, span uint64) (end uint64, err error) {
-	run := &d.runs[g]
-	ids := d.ids[run.at : run.at+run.rows]
-	recs := d.recs[run.at:][:len(ids)]
-	keys := d.keys[run.at:][:len(ids)]
-	seq, at := run.first, uint64(run.at)
-	recs[0] = record{seq, uint16(g), ids[0]}
-	keys[0] = t<<rowBits | at
-	deltas, k := &d.deltas, d.follow // rows so far that follow another of their run
-	d.follow += len(ids) - 1
-	lo, hi := deltas.lo[k:d.follow], deltas.hi
-	if hi != nil {
-		hi = hi[k:d.follow]
-	}
-	gap, least, wide := d.gaps[d.gap].row, d.least, deltas.wide
-	for i := 1; i < len(ids); i++ {
-		id := ids[i]
-		by := uint64(lo[i-1])
-		if hi != nil {
-			by |= uint64(hi[i-1]) << 8
-		}
-		if by == wide {
-			by += deltas.c.uvarint()
-		}
-		// A sum that wraps is below its parts.
-		if by += least[id]; by > span-t || by < least[id] {
-			return 0, errTimes
-		}
-		t += by
-		next := seq + 1
-		if gap == uint32(k+i-1) {
-			next += d.gaps[d.gap].by
-			d.gap++
-			gap = d.gaps[d.gap].row
-		}
-		if next < seq && by == 0 {
-			return 0, errOrder
-		}
-		seq = next
-		recs[i] = record{seq, uint16(g), id}
-		keys[i] = t<<rowBits | (at + uint64(i))
-	}
-	return t, nil
-}
-
-// gather puts what every row has into the block, in stored order.
+// gather puts what every row has into the block, in stored order. It goes
+// over the rows several times: each loop does no more than the processor's
+// registers hold.
 func (d *blockDecoder) gather(b *Block, sorted []uint64, unit uint64, base int64) {
 	n := len(sorted)
 	b.Time, b.CTA, b.Warp = resize(b.Time, n), resize(b.CTA, n), resize(b.Warp, n)
 	b.Seq, b.Op = resize(b.Seq, n), resize(b.Op, n)
-	times, ctas, warps, seqs, ops := b.Time[:n], b.CTA[:n], b.Warp[:n], b.Seq[:n], b.Op[:n]
-	for i, v := range sorted {
-		r := d.recs[v&(1<<rowBits-1)]
-		w := d.runs[r.run].warp
-		times[i] = base + int64(v>>rowBits*unit)
-		ctas[i], warps[i] = uint32(w>>32), uint32(w)
-		seqs[i], ops[i] = r.seq, uint32(r.op)
-	}
 	d.perm = resize(d.perm, n)
+	times, ops, perm := b.Time[:n], b.Op[:n], d.perm[:n]
 	for i, v := range sorted {
-		d.perm[i] = uint16(v)
+		k := uint16(v)
+		perm[i] = k
+		times[i] = base + int64(v>>rowBits*unit)
+		ops[i] = uint32(d.ids[k])
+	}
+	d.warp = resize(d.warp, len(d.runs))
+	for g, r := range d.runs {
+		d.warp[g] = warpAt{uint32(r.warp >> 32), uint32(r.warp), r.first - r.at}
+	}
+	of, ctas, warps, seqs := d.warp, b.CTA[:n], b.Warp[:n], b.Seq[:n]
+	for i, k := range perm {
+		w := &of[d.runOf[k]]
+		ctas[i], warps[i], seqs[i] = w.cta, w.warp, w.seq+uint32(k)
+	}
+	if len(d.seqs) > 0 {
+		for i, k := range perm {
+			seqs[i] = d.seqs[k]
+		}
 	}
 }

@@ -8,44 +8,48 @@ import (
 
 // operands reads the columns of the operands that some template has.
 func (d *blockDecoder) operands(cols [numColumns][]byte, has Fields, extras []string, unit uint64, base int64, b *blockBuffer) error {
-	var err error
-	note := func(e error) {
-		if err == nil {
-			err = e
-		}
-	}
 	b.Phase, b.Clk, b.Token, b.Pred, b.Result, b.Extra = nil, nil, nil, nil, nil, nil
+	d.column = resize(d.column, len(d.perm))
 	if has.Has(FieldPhase) {
-		note(d.phases(cols[colPhase]))
+		if err := d.phases(cols[colPhase]); err != nil {
+			return err
+		}
 		b.phase = gatherColumn(d, b.phase)
 		b.Phase = b.phase
 	}
 	if has.Has(FieldClk) {
-		note(d.clocks(cols[colClk], unit, base))
+		if err := d.clocks(cols[colClk], unit, base); err != nil {
+			return err
+		}
 		b.clk = gatherColumn(d, b.clk)
 		b.Clk = b.clk
 	}
 	if has.Has(FieldToken) {
-		note(d.set(cols[colToken], FieldToken, math.MaxUint64))
-		b.token = gatherColumn(d, b.token)
+		if err := d.set(cols[colToken], FieldToken, math.MaxUint64); err != nil {
+			return err
+		}
+		b.token = gatherWords(d, b.token)
 		b.Token = b.token
 	}
 	if has.Has(FieldPred) {
-		note(d.set(cols[colPred], FieldPred, math.MaxUint32))
-		b.pred = gatherColumn(d, b.pred)
+		if err := d.set(cols[colPred], FieldPred, math.MaxUint32); err != nil {
+			return err
+		}
+		b.pred = gatherWords(d, b.pred)
 		b.Pred = b.pred
 	}
 	if has.Has(FieldResult) {
-		note(d.set(cols[colResult], FieldResult, math.MaxUint32))
-		b.result = gatherColumn(d, b.result)
+		if err := d.set(cols[colResult], FieldResult, math.MaxUint32); err != nil {
+			return err
+		}
+		b.result = gatherWords(d, b.result)
 		b.Result = b.result
 	}
-	note(d.extras(cols[colExtra], has, extras, b))
-	return err
+	return d.extras(cols[colExtra], has, extras, b)
 }
 
-// gatherColumn puts an operand into stored order.
-func gatherColumn[T int64 | uint64 | uint32](d *blockDecoder, to []T) []T {
+// gatherColumn puts the operand in column into stored order.
+func gatherColumn[T int64 | uint64](d *blockDecoder, to []T) []T {
 	to = resize(to, len(d.perm))
 	for i, k := range d.perm {
 		to[i] = T(d.column[k])
@@ -53,23 +57,37 @@ func gatherColumn[T int64 | uint64 | uint32](d *blockDecoder, to []T) []T {
 	return to
 }
 
-// count is how many rows have the operand, and column is made ready.
+// gatherWords puts the operand whose values codes tells into stored order.
+func gatherWords[T uint64 | uint32](d *blockDecoder, to []T) []T {
+	to = resize(to, len(d.perm))
+	words := d.words
+	for i, k := range d.perm {
+		to[i] = T(words[d.codes[k]])
+	}
+	return to
+}
+
+// count is how many rows have the operand.
 func (d *blockDecoder) count(f Field) (n int) {
 	for id, has := range d.has {
 		if has.Has(f) {
 			n += d.uses[id]
 		}
 	}
-	d.column = resize(d.column, len(d.ids))
-	if n < len(d.ids) {
-		clear(d.column)
-	}
 	return n
 }
 
 func (d *blockDecoder) phases(col []byte) error {
 	c := cursor{b: col}
-	values := c.narrow(d.count(FieldPhase))
+	n := d.count(FieldPhase)
+	if n < len(d.perm) {
+		clear(d.column)
+	}
+	values, err := c.narrow(n, d.wide)
+	d.wide = values.wide
+	if err != nil {
+		return err
+	}
 	templates := len(d.has)
 	d.last, d.head, d.seen = resize(d.last, templates), resize(d.head, templates), resize(d.seen, templates)
 	clear(d.head)
@@ -77,8 +95,9 @@ func (d *blockDecoder) phases(col []byte) error {
 	v := 0
 	for g := range d.runs {
 		run := &d.runs[g]
-		for k := run.at; k < run.at+run.rows; k++ {
-			id := d.ids[k]
+		ids := d.ids[run.at:][:run.rows]
+		column := d.column[run.at:][:len(ids)]
+		for i, id := range ids {
 			if !d.has[id].Has(FieldPhase) {
 				continue
 			}
@@ -91,10 +110,10 @@ func (d *blockDecoder) phases(col []byte) error {
 			if d.seen[id] != uint32(g)+1 {
 				d.seen[id], d.head[id] = uint32(g)+1, phase
 			}
-			d.last[id], d.column[k] = phase, phase
+			d.last[id], column[i] = phase, phase
 		}
 	}
-	return values.c.end()
+	return values.end()
 }
 
 func (d *blockDecoder) clocks(col []byte, unit uint64, base int64) error {
@@ -104,17 +123,25 @@ func (d *blockDecoder) clocks(col []byte, unit uint64, base int64) error {
 		return errors.New("a clock rate that is none")
 	}
 	n := d.count(FieldClk)
-	values, all := c.narrow(n), n == len(d.ids)
+	values, err := c.narrow(n, d.wide)
+	d.wide = values.wide
+	if err != nil {
+		return err
+	}
+	all := n == len(d.perm)
+	if !all {
+		clear(d.column)
+	}
 	var head clockPoint
 	v := 0
 	for g := range d.runs {
 		run := &d.runs[g]
 		at, first := head, true
-		ids := d.ids[run.at : run.at+run.rows]
+		ids := d.ids[run.at:][:run.rows]
 		keys := d.keys[run.at:][:len(ids)]
 		column := d.column[run.at:][:len(ids)]
-		for i, id := range ids {
-			if !all && !d.has[id].Has(FieldClk) {
+		for i := range keys {
+			if !all && !d.has[ids[i]].Has(FieldClk) {
 				continue
 			}
 			time := base + int64(keys[i]>>rowBits*unit)
@@ -125,12 +152,40 @@ func (d *blockDecoder) clocks(col []byte, unit uint64, base int64) error {
 			if first {
 				head, first = at, false
 			}
+			if all && values.hi == nil {
+				values.next += addClocks(column, keys, values.lo[v:], values.rest(), unit*rate)
+				v += len(column) - 1
+				break
+			}
 		}
 	}
-	return values.c.end()
+	return values.end()
 }
 
-// set reads a column of few distinct values, none above limit.
+// addClocks makes the clocks of rows from the first of them, the rows' times
+// and the differences of those that follow it, which have one plane and of
+// which n are wide. The rate is for a unit of time.
+func addClocks(column, keys []uint64, lo []byte, wide []uint64, rate uint64) (n int) {
+	clk, t := column[0], keys[0]>>rowBits
+	column, keys = column[1:], keys[1:]
+	lo, keys = lo[:len(column)], keys[:len(column)]
+	for i, off := range lo {
+		by := unzigzag(uint64(off))
+		if off == 0xff {
+			if n < len(wide) {
+				by = unzigzag(0xff + wide[n])
+			}
+			n++
+		}
+		now := keys[i] >> rowBits
+		clk += uint64(int64((now-t)*rate)>>16) + by
+		t, column[i] = now, clk
+	}
+	return n
+}
+
+// set reads a column of few distinct values, none above limit, into words,
+// and the number of each row's value into codes.
 func (d *blockDecoder) set(col []byte, f Field, limit uint64) error {
 	c := cursor{b: col}
 	n := d.count(f)
@@ -138,18 +193,36 @@ func (d *blockDecoder) set(col []byte, f Field, limit uint64) error {
 	if c.bad || len(d.words) > 0 && slices.Max(d.words) > limit {
 		return errors.New("a value that its operand cannot have")
 	}
-	d.codes = c.indices(d.codes, n, len(d.words))
-	if c.bad {
+	if !d.numbers(&c, f, n, len(d.words)) {
 		return errShort
 	}
-	v := 0
-	for k, id := range d.ids {
-		if d.has[id].Has(f) {
-			d.column[k] = d.words[d.codes[v]]
-			v++
-		}
-	}
+	d.words = append(d.words, 0) // of the rows without
 	return c.end()
+}
+
+// numbers reads into codes the numbers below limit that the n rows with the
+// operand have. The others get the limit.
+func (d *blockDecoder) numbers(c *cursor, f Field, n, limit int) bool {
+	codes := d.codes[:len(d.perm)]
+	if !c.indices(codes[:n], limit) {
+		return false
+	}
+	d.with = resize(d.with, len(d.has))
+	for id, has := range d.has {
+		d.with[id] = has.Has(f)
+	}
+	// They are moved to their rows from the last on, so that none is in the
+	// way of another.
+	with, ids := d.with, d.ids[:len(codes)]
+	for k := len(codes) - 1; k >= 0; k-- {
+		code := uint16(limit)
+		if with[ids[k]] {
+			n--
+			code = codes[n]
+		}
+		codes[k] = code
+	}
+	return true
 }
 
 // extras reads the unknown keys of rows, and adds to them the operands of
@@ -168,21 +241,12 @@ func (d *blockDecoder) extras(col []byte, has Fields, extras []string, b *blockB
 		if err != nil {
 			return err
 		}
-		d.codes = c.indices(d.codes, n, len(texts))
-		if c.bad {
+		if !d.numbers(&c, FieldExtra, n, len(texts)) {
 			return errShort
 		}
-		v := 0
-		for k, id := range d.ids {
-			if d.has[id].Has(FieldExtra) {
-				d.column[k] = uint64(d.codes[v])
-				v++
-			}
-		}
+		texts = append(texts, "") // of the rows without
 		for i, k := range d.perm {
-			if d.has[d.ids[k]].Has(FieldExtra) {
-				b.Extra[i] = texts[d.column[k]]
-			}
+			b.Extra[i] = texts[d.codes[k]]
 		}
 		if err := c.end(); err != nil {
 			return err

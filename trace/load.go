@@ -290,6 +290,9 @@ func (r *Reader) trim() {
 	r.sections = r.sections[:min(len(r.sections), MaxSections)]
 }
 
+// copyRoom is how far beyond the data's end the decoder may write.
+const copyRoom = 16
+
 // frameReader reads and decompresses frames. It is reused.
 type frameReader struct {
 	z      *zstd.Decoder
@@ -354,13 +357,15 @@ func (f *frameReader) read(r *Reader, h *head, to []byte) ([]byte, error) {
 	if h.Packed == 0 {
 		return to[:0], nil
 	}
-	to = resize(to, int(h.Raw))
-	raw, err := f.z.DecodeAll(packed, to[:0:h.Raw])
+	// With some room after the data the decoder copies faster. The largest
+	// block gets none, as that would make its buffer twice as large.
+	to = resize(to, max(int(h.Raw), min(int(h.Raw)+copyRoom, maxBlockRaw)))
+	raw, err := f.z.DecodeAll(packed, to[:0:len(to)])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if len(raw) != int(h.Raw) {
 		return nil, fmt.Errorf("%w: the data are %d bytes, not %d", ErrCorrupt, len(raw), h.Raw)
 	}
-	return to, nil // raw is its beginning, but with less room
+	return to[:h.Raw], nil // which is raw, but with all its room
 }

@@ -10,7 +10,8 @@ const (
 	maxSpan = 1<<(64-rowBits) - 1 // of a block's times, so that both fit into a key
 )
 
-// keySorter sorts distinct numbers that are spread evenly, as times are.
+// keySorter sorts distinct numbers that are spread evenly, as times are: it
+// counts them by their leading bits, and puts each where its bucket is.
 type keySorter struct {
 	counts [1 << bucketBits]uint32
 	swap   []uint64
@@ -20,11 +21,12 @@ type keySorter struct {
 // many buckets leave a few numbers in each, and their counts in the cache.
 const bucketBits = 14
 
-// sort sorts numbers below 1<<width. It returns them in their own slice or
-// in one that is valid until the next call.
-func (s *keySorter) sort(keys []uint64, width int) []uint64 {
+// sort sorts keys below 1<<width, whose lowest bits, as many as index says,
+// are their places. It returns them in a slice that is valid until the next
+// call.
+func (s *keySorter) sort(keys []uint64, width, index int) []uint64 {
 	s.swap = resize(s.swap, len(keys))
-	shift := uint(max(width-bucketBits, 0)) & 63
+	shift := max(width-bucketBits, 0) & 63
 	clear(s.counts[:])
 	for _, v := range keys {
 		s.counts[v>>shift&(1<<bucketBits-1)]++
@@ -39,6 +41,9 @@ func (s *keySorter) sort(keys []uint64, width int) []uint64 {
 		c := &s.counts[v>>shift&(1<<bucketBits-1)]
 		to[*c] = v
 		*c++
+	}
+	if shift <= index {
+		return to // those of a bucket differ in their places only, and came in order
 	}
 	// What is left to do is within the buckets, unless they are crowded.
 	moves := 16 * len(to)
@@ -82,7 +87,7 @@ func (s *rowSorter) sort(rows []row) {
 		s.keys[i] = (uint64(rows[i].time)-uint64(lo))<<windowBits | uint64(i)
 	}
 	s.rows = append(s.rows[:0], rows...)
-	for i, v := range s.sorter.sort(s.keys, width+windowBits) {
+	for i, v := range s.sorter.sort(s.keys, width+windowBits, windowBits) {
 		rows[i] = s.rows[v&(1<<windowBits-1)]
 	}
 	for i := 0; i < len(rows); {
