@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -301,18 +302,19 @@ func (r *run) findBarriers(ctx context.Context) error {
 
 // batch replays the rows of the worker's scopes.
 func (w *worker) batch(b *batch) {
-	for n, index := range b.scopes {
-		if index%w.of == w.n {
-			w.turn(index, b, b.turn(n))
+	for n := range b.Groups {
+		if index := b.Groups[n].Number; index%w.of == w.n {
+			t := b.turn(n)
+			w.turn(index, &t)
 		}
 	}
 }
 
 // turn replays rows of a scope.
-func (w *worker) turn(index uint32, b *batch, rows []packed) {
+func (w *worker) turn(index uint32, t *turn) {
 	s, r := w.scopes[index], &w.fed
-	for i := range rows {
-		b.unpack(&rows[i], r)
+	for i := range t.time {
+		t.row(i, r)
 		if uint64(r.cta) >= w.r.layout.ctas || r.warp >= w.r.warps {
 			w.skip(r, &w.strange, fmt.Sprintf("where the launch has %d CTAs of %d warps", w.r.layout.ctas, w.r.warps))
 			continue
@@ -384,17 +386,22 @@ func (w *worker) keep(s *scope) {
 
 // oddity is the first of the events that cannot be of the launch.
 type oddity struct {
-	num uint64 // its row
-	x   Finding
-	n   int
+	x Finding
+	n int
 }
 
 // note keeps the first of the kind and counts the others.
-func (o *oddity) note(num uint64, x Finding, n int) {
-	if o.n == 0 || num < o.num {
-		o.num, o.x = num, x
+func (o *oddity) note(x Finding, n int) {
+	if o.n == 0 || before(&x, &o.x) {
+		o.x = x
 	}
 	o.n += n
+}
+
+// before compares the first events of findings, in stored order.
+func before(a, b *Finding) bool {
+	e, f := a.Events[0], b.Events[0]
+	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(e.CTA, f.CTA), cmp.Compare(e.Warp, f.Warp), cmp.Compare(e.Seq, f.Seq)) < 0
 }
 
 // skip counts an event that is not replayed, and says why.
@@ -407,7 +414,7 @@ func (w *worker) skip(r *row, o *oddity, why string) {
 		w.counts.WarpEvents++
 		w.counts.ThreadEvents += uint64(popcount(r.op.Lanes))
 	}
-	o.note(r.num, Finding{
+	o.note(Finding{
 		Rule: rules.TraceGap, BarrierRef: BarrierRef{CTA: r.cta}, Time: r.time, Location: r.loc(), Events: []EventRef{r.ref()},
 		Message: fmt.Sprintf("CTA %d, warp %d has an event (%s) %s", r.cta, r.warp, r.op.Kind, why),
 	}, 1)

@@ -12,7 +12,7 @@ import (
 type row struct {
 	time  int64
 	op    *trace.Op
-	num   uint64 // number of the row in the launch
+	num   uint64 // orders the rows of a scope that have one time
 	cta   uint32
 	warp  uint32
 	seq   uint32

@@ -14,6 +14,13 @@ const batchesAhead = 4
 // stream reads the launch and has the workers replay it. While they do, the
 // next blocks are read: to decode them takes about a quarter of the time.
 func (r *run) stream(ctx context.Context) error {
+	if len(r.workers) == 1 {
+		var b batch
+		return r.read(ctx, func(block *trace.Block) {
+			b.borrow(block)
+			r.workers[0].batch(&b)
+		})
+	}
 	free := make(chan *batch, batchesAhead)
 	for range batchesAhead {
 		free <- new(batch)
@@ -32,7 +39,14 @@ func (r *run) stream(ctx context.Context) error {
 			}
 		})
 	}
-	err := r.read(ctx, free, queues)
+	err := r.read(ctx, func(block *trace.Block) {
+		b := <-free
+		b.keep(block)
+		b.left.Store(int32(len(queues)))
+		for _, queue := range queues {
+			queue <- b
+		}
+	})
 	for _, queue := range queues {
 		close(queue)
 	}
@@ -40,19 +54,13 @@ func (r *run) stream(ctx context.Context) error {
 	return err
 }
 
-// read gives the blocks of the launch to all workers.
-func (r *run) read(ctx context.Context, free <-chan *batch, queues []chan *batch) error {
-	var t sorter
-	for block, err := range r.src.Blocks(ctx, trace.Query{Launch: &r.launch.ID}) {
+// read hands out the blocks of the launch, whose groups are scopes.
+func (r *run) read(ctx context.Context, each func(*trace.Block)) error {
+	for block, err := range r.src.Blocks(ctx, trace.Query{Launch: &r.launch.ID, Group: r.layout.scope}) {
 		if err != nil {
 			return err
 		}
-		b := <-free
-		t.sort(block, &r.layout, b)
-		b.left.Store(int32(len(queues)))
-		for _, queue := range queues {
-			queue <- b
-		}
+		each(block)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (r *run) report() (LaunchReport, []Finding) {
 		}
 		for k, o := range []*oddity{&w.strange, &w.late} {
 			if o.n > 0 {
-				odd[k].note(o.num, o.x, o.n)
+				odd[k].note(o.x, o.n)
 			}
 		}
 	}

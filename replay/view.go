@@ -346,8 +346,7 @@ func (v *view) readChunk(k int) bool {
 // replay feeds a scope its events from one time to another.
 func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 	id := v.launch.ID
-	q := trace.Query{Launch: &id, From: from, To: to}
-	q.CTAs = s.members
+	q := trace.Query{Launch: &id, From: from, To: to, CTAs: s.members, Group: s.layout.scope}
 	if to <= from || to <= 0 {
 		return nil
 	}
@@ -356,13 +355,12 @@ func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 		r.masks = append(r.masks, newWarpMask(v.launch.Threads(), w))
 	}
 	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.number: s}, finished: finished{}, stay: true}
-	var t sorter
 	var rows batch
 	for b, err := range v.src.Blocks(ctx, q) {
 		if err != nil {
 			return err
 		}
-		t.sort(b, &r.layout, &rows)
+		rows.borrow(b)
 		one.batch(&rows)
 	}
 	return nil

@@ -60,13 +60,14 @@ var errStop = errors.New("stopped by the caller")
 
 // blockIter is a run of Blocks.
 type blockIter struct {
-	r      *Reader
-	ctx    context.Context
-	filter *filter
-	stats  *QueryStats
-	yield  func(*Block, error) bool
-	f      *frameReader
-	merge  *merger
+	r       *Reader
+	ctx     context.Context
+	filter  *filter
+	stats   *QueryStats
+	yield   func(*Block, error) bool
+	f       *frameReader
+	merge   *merger
+	grouper grouper
 }
 
 func (it *blockIter) run() error {
@@ -112,10 +113,14 @@ func (it *blockIter) single(i int32) error {
 	if !it.filter.mayMatch(&it.r.blocks[i]) {
 		return nil
 	}
+	if it.filter.all {
+		it.f.group = it.filter.q.Group
+		defer func() { it.f.group = nil }()
+	}
 	if ok, err := it.decode(i, &it.f.buf); !ok {
 		return err
 	}
-	return it.hand(&it.f.buf.Block)
+	return it.hand(&it.f.buf)
 }
 
 // decode reads a block; ok is false without an error for a damaged one.
@@ -134,13 +139,16 @@ func (it *blockIter) decode(i int32, to *blockBuffer) (ok bool, err error) {
 }
 
 // hand gives the rows that match to the caller.
-func (it *blockIter) hand(b *Block) error {
-	it.filter.apply(b)
+func (it *blockIter) hand(b *blockBuffer) error {
+	it.filter.apply(&b.Block)
 	if b.Len() == 0 {
 		return nil
 	}
 	it.stats.Rows += b.Len()
-	if !it.yield(b, nil) {
+	if it.filter.q.Group != nil && len(b.Groups) == 0 {
+		b = it.grouper.sort(&b.Block, it.filter.q.Group)
+	}
+	if !it.yield(&b.Block, nil) {
 		return errStop
 	}
 	return nil

@@ -27,15 +27,19 @@ type blockDecoder struct {
 	wide   []uint64 // what a column's numbers do not hold
 	keys   []uint64 // times in units and indices of rows, in warp order
 	sorter keySorter
-	perm   []uint16 // rows in stored order, as indices in warp order
-	tally  byteTally
-	codes  [MaxBlockRows]uint16 // a value's number by row
-	with   []bool               // templates with an operand
-	column []uint64             // an operand by row
-	last   []uint64
-	head   []uint64
-	seen   []uint32
-	words  []uint64
+	// group is what the query groups CTAs by, and nil for stored order.
+	group   func(cta uint32) uint32
+	members []groupRun
+	grouped []uint64
+	perm    []uint16 // rows in the order that is asked for, as indices in warp order
+	tally   byteTally
+	codes   [MaxBlockRows]uint16 // a value's number by row
+	with    []bool               // templates with an operand
+	column  []uint64             // an operand by row
+	last    []uint64
+	head    []uint64
+	seen    []uint32
+	words   []uint64
 }
 
 // blockBuffer is a Block with room for the columns that it may not have.
@@ -89,15 +93,23 @@ func (d *blockDecoder) decode(payload []byte, rows int, first, last key, b *bloc
 	if last.Time < first.Time {
 		return errTimes
 	}
-	unit, sorted, err := d.times(cols[colTime], rows, span)
+	unit, inOrder, err := d.times(cols[colTime], rows, span)
 	if err != nil {
 		return err
 	}
 	if err := d.sequence(cols[colSeq], rows); err != nil {
 		return err
 	}
+	sorted := d.keys
+	b.Groups = b.Groups[:0]
+	switch {
+	case d.group != nil:
+		sorted = d.groups(b)
+	case !inOrder:
+		sorted = d.sorter.sort(sorted, bits.Len64(span/unit)+rowBits, rowBits)
+	}
 	d.gather(&b.Block, sorted, unit, first.Time)
-	if a, z := b.key(0), b.key(rows-1); a != first || z != last {
+	if a, z := b.ends(); a != first || z != last {
 		return errTimes
 	}
 	return d.operands(cols, has, extras, unit, first.Time, b)
@@ -185,13 +197,14 @@ func (d *blockDecoder) warps(col []byte, rows int) error {
 	return c.end()
 }
 
-// times reads the time column. It fills keys and runOf, and returns the keys
-// in stored order. The times are in units; span is that of the block, in ns.
-func (d *blockDecoder) times(col []byte, rows int, span uint64) (unit uint64, sorted []uint64, err error) {
+// times reads the time column. It fills keys and runOf, and says whether the
+// keys are in stored order as they are. The times are in units; span is that
+// of the block, in ns.
+func (d *blockDecoder) times(col []byte, rows int, span uint64) (unit uint64, inOrder bool, err error) {
 	c := cursor{b: col}
 	unit = c.uvarint()
 	if unit == 0 || span%unit != 0 || span/unit > maxSpan {
-		return 0, nil, errTimes
+		return 0, false, errTimes
 	}
 	span /= unit
 	d.least = resize(d.least, len(d.has))
@@ -203,30 +216,25 @@ func (d *blockDecoder) times(col []byte, rows int, span uint64) (unit uint64, so
 	deltas, err := c.narrow(rows-len(d.runs), d.wide)
 	d.wide = deltas.wide
 	if err != nil {
-		return 0, nil, err
+		return 0, false, err
 	}
 	for i := range d.wide {
 		d.wide[i] = min(d.wide[i], span+1)
 	}
 	d.keys = resize(d.keys, rows)
-	inOrder, before := true, uint64(0)
+	before := uint64(0)
+	inOrder = true
 	for g := range d.runs {
 		t := d.starts[g]
 		inOrder = inOrder && t >= before
 		if t > span {
-			return 0, nil, errTimes
+			return 0, false, errTimes
 		}
 		if before = d.run(g, t, span, &deltas); before > span {
-			return 0, nil, errTimes
+			return 0, false, errTimes
 		}
 	}
-	if err := deltas.end(); err != nil {
-		return 0, nil, err
-	}
-	if inOrder {
-		return unit, d.keys, nil
-	}
-	return unit, d.sorter.sort(d.keys, bits.Len64(span)+rowBits, rowBits), nil
+	return unit, inOrder, deltas.end()
 }
 
 // run fills keys and runOf of a run that begins at time t, and returns the
@@ -328,8 +336,8 @@ func (d *blockDecoder) sequence(col []byte, rows int) error {
 	return nil
 }
 
-// gather puts what every row has into the block, in stored order. It goes
-// over the rows several times: each loop does no more than the processor's
+// gather puts what every row has into the block, in the order of the keys. It
+// goes over the rows several times: each loop does no more than the processor's
 // registers hold.
 func (d *blockDecoder) gather(b *Block, sorted []uint64, unit uint64, base int64) {
 	n := len(sorted)

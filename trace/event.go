@@ -102,6 +102,9 @@ type Block struct {
 	Seq    []uint32
 	Op     []uint32
 	Ops    []Op
+	// Groups is the rows of CTAs that belong together, in order of the numbers
+	// that Query.Group gave them; empty if it was not asked for.
+	Groups []Group
 
 	Pred   []uint32
 	Result []uint32
@@ -109,6 +112,12 @@ type Block struct {
 	Phase  []uint64
 	Clk    []int64
 	Extra  []string
+}
+
+// Group is rows of a block that follow each other.
+type Group struct {
+	Number uint32
+	End    int // the row after its last
 }
 
 // Len is the number of rows.

@@ -214,7 +214,7 @@ func (m *merger) flush() error {
 	n := uint64(m.out.Len())
 	m.out.First = m.rank
 	m.rank += n
-	err := m.it.hand(&m.out.Block)
+	err := m.it.hand(&m.out)
 	m.out.reset()
 	for _, s := range m.sources {
 		clear(s.ops)
@@ -278,6 +278,6 @@ func addColumn[T any](to, room, col []T, n, from, end int) (grown, kept []T) {
 // reset empties a block and keeps its memory.
 func (b *blockBuffer) reset() {
 	b.Time, b.CTA, b.Warp, b.Seq, b.Op = b.Time[:0], b.CTA[:0], b.Warp[:0], b.Seq[:0], b.Op[:0]
-	b.Ops = b.Ops[:0]
+	b.Ops, b.Groups = b.Ops[:0], b.Groups[:0]
 	b.Pred, b.Result, b.Token, b.Phase, b.Clk, b.Extra = nil, nil, nil, nil, nil, nil
 }

@@ -24,7 +24,11 @@ type Query struct {
 	Warps    []uint32
 	Barriers []Barrier
 	Kinds    []Kind
-	Stats    *QueryStats // filled in while the query runs, where not nil
+	// Group, where not nil, gives every CTA a number. The rows of a block then
+	// come group by group, those of a group in stored order: Block.Groups says
+	// where each begins and ends.
+	Group func(cta uint32) uint32
+	Stats *QueryStats // filled in while the query runs, where not nil
 }
 
 // QueryStats counts what a query cost.

@@ -13,37 +13,47 @@ const (
 // keySorter sorts distinct numbers that are spread evenly, as times are: it
 // counts them by their leading bits, and puts each where its bucket is.
 type keySorter struct {
-	counts [1 << bucketBits]uint32
+	counts [1 << maxBucketBits]uint32
 	swap   []uint64
 }
 
-// bucketBits is how many of a number's leading bits choose its bucket. So
-// many buckets leave a few numbers in each, and their counts in the cache.
-const bucketBits = 14
+// maxBucketBits is how many of a number's leading bits choose its bucket, at
+// most. So many buckets leave a few numbers of a block in each, and their
+// counts in the cache.
+const maxBucketBits = 14
 
 // sort sorts keys below 1<<width, whose lowest bits, as many as index says,
 // are their places. It returns them in a slice that is valid until the next
 // call.
 func (s *keySorter) sort(keys []uint64, width, index int) []uint64 {
 	s.swap = resize(s.swap, len(keys))
-	shift := max(width-bucketBits, 0) & 63
-	clear(s.counts[:])
+	s.sortInto(s.swap, keys, 0, width, index)
+	return s.swap
+}
+
+// sortInto sorts keys of which none is below least, whose place is 0, or
+// 1<<width or more above it.
+func (s *keySorter) sortInto(to, keys []uint64, least uint64, width, index int) {
+	buckets := min(max(bits.Len(uint(len(keys)))-2, 1), maxBucketBits)
+	shift := max(width-buckets, 0) & 63
+	counts := s.counts[:1<<buckets]
+	clear(counts)
 	for _, v := range keys {
-		s.counts[v>>shift&(1<<bucketBits-1)]++
+		counts[(v-least)>>shift&uint64(len(counts)-1)]++
 	}
 	at := uint32(0)
-	for i, n := range s.counts {
-		s.counts[i] = at
+	for i, n := range counts {
+		counts[i] = at
 		at += n
 	}
-	to := s.swap
+	to = to[:len(keys)]
 	for _, v := range keys {
-		c := &s.counts[v>>shift&(1<<bucketBits-1)]
+		c := &counts[(v-least)>>shift&uint64(len(counts)-1)]
 		to[*c] = v
 		*c++
 	}
 	if shift <= index {
-		return to // those of a bucket differ in their places only, and came in order
+		return // those of a bucket differ in their places only, and came in order
 	}
 	// What is left to do is within the buckets, unless they are crowded.
 	moves := 16 * len(to)
@@ -59,7 +69,6 @@ func (s *keySorter) sort(keys []uint64, width, index int) []uint64 {
 			break
 		}
 	}
-	return to
 }
 
 const windowBits = 17 // a row's index in a writer's window: two blocks
