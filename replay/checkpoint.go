@@ -123,6 +123,7 @@ func (c *codec) cta(s *scope, ct *cta) {
 			c.bools(&p.Aligned, &p.Counted)
 		})
 	}
+	ct.named.Recount()
 	mbars := sortedMbars(ct)
 	n := len(mbars)
 	c.length(&n)

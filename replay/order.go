@@ -25,6 +25,7 @@ type follower struct {
 	exits map[uint32]*explore.Exits // by CTA
 	gone  *explore.Exits            // of all of the scope
 	over  bool                      // it gave up
+	does  explore.Event             // scratch: what the current row does
 }
 
 // followed is a barrier as an Order knows it.
@@ -53,13 +54,16 @@ func (f *follower) again(s *scope) {
 // follows reports whether there is anybody to tell.
 func (f *follower) follows() bool { return f != nil && !f.over }
 
-// event is what a row does.
-func (f *follower) event(w *warp, r *row) explore.Event {
+// event is what a row does, until the next is asked for.
+func (f *follower) event(w *warp, r *row) *explore.Event {
 	if w.order == nil {
 		w.order = f.Warp(w.cta.id, w.id)
 	}
 	f.over = f.Agents() > maxAgents || f.Barriers() > maxBarriers
-	return explore.Event{CTA: w.cta.id, Warp: w.id, Seq: r.seq, Lanes: r.lanes, Time: r.time, Op: r.op, By: w.order}
+	e := &f.does
+	e.CTA, e.Warp, e.Seq, e.Lanes, e.Time = w.cta.id, w.id, r.seq, r.lanes, r.time
+	e.Op, e.By = r.op, w.order
+	return e
 }
 
 func releases(op *trace.Op) bool { return op.Sem != trace.SemRelaxed && op.Sem != trace.SemAcquire }
@@ -78,7 +82,7 @@ func (f *follower) arrival(w *warp, r *row, id uint32) {
 		f.exitsOf(ref.CTA).Holds(h.order)
 	}
 	e := f.event(w, r)
-	f.ArriveWarp(h.order, &e, w.live, true)
+	f.ArriveWarp(h.order, e, w.live, true)
 }
 
 // namedEnded is told when phases of a CTA's named barriers may have ended.
@@ -98,7 +102,7 @@ func (f *follower) namedEnded(c *cta) {
 func (f *follower) left(w *warp, r *row, id uint32, phase uint64) {
 	if b := w.cta.bars[id].order; f.follows() && b != nil {
 		e := f.event(w, r)
-		f.Leave(b, &e, phase, true)
+		f.Leave(b, e, phase, true)
 	}
 }
 
@@ -113,7 +117,7 @@ func (f *follower) mbar(mb *mbar) *explore.Barrier {
 func (f *follower) initialised(w *warp, r *row, mb *mbar) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Init(f.mbar(mb), &e)
+		f.Init(f.mbar(mb), e)
 	}
 }
 
@@ -121,7 +125,7 @@ func (f *follower) initialised(w *warp, r *row, mb *mbar) {
 func (f *follower) invalidated(w *warp, r *row, mb *mbar) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Inval(f.mbar(mb), &e)
+		f.Inval(f.mbar(mb), e)
 	}
 }
 
@@ -131,9 +135,9 @@ func (f *follower) arrives(w *warp, r *row, mb *mbar) {
 		return
 	}
 	b, e := f.mbar(mb), f.event(w, r)
-	f.Arrive(b, &e, releases(r.op))
+	f.Arrive(b, e, releases(r.op))
 	if r.op.Kind == trace.KindMbarArriveExpectTx || r.op.Bytes != 0 {
-		f.bytes(b, &e, 1)
+		f.bytes(b, e, 1)
 	}
 }
 
@@ -141,7 +145,7 @@ func (f *follower) arrives(w *warp, r *row, mb *mbar) {
 func (f *follower) spills(w *warp, r *row, mb *mbar) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Arrive(f.mbar(mb), &e, releases(r.op))
+		f.Arrive(f.mbar(mb), e, releases(r.op))
 	}
 }
 
@@ -162,23 +166,23 @@ func (f *follower) transfers(w *warp, r *row, mb *mbar) {
 	b, e := f.mbar(mb), f.event(w, r)
 	switch r.op.Kind {
 	case trace.KindMbarExpectTx:
-		f.Announce(b, &e)
-		f.bytes(b, &e, 1)
+		f.Announce(b, e)
+		f.bytes(b, e, 1)
 		return
 	case trace.KindMbarCpAsyncArrive:
 		if !r.op.NoInc {
-			f.Announce(b, &e)
+			f.Announce(b, e)
 		}
-		b.Bytes(&e, 0)
+		b.Bytes(e, 0)
 		if r.op.NoInc {
-			f.Arrive(b, &e, true)
+			f.Arrive(b, e, true)
 		} else {
-			f.Copy(b, &e, true)
+			f.Copy(b, e, true)
 		}
 		return
 	}
-	f.Copy(b, &e, releases(r.op))
-	f.bytes(b, &e, -1)
+	f.Copy(b, e, releases(r.op))
+	f.bytes(b, e, -1)
 }
 
 // mbarEnded is told when phases of an mbarrier have ended.
@@ -202,17 +206,17 @@ func (f *follower) waited(w *warp, r *row, mb *mbar, phase int64, byParity bool)
 	}
 	b, e := f.mbar(mb), f.event(w, r)
 	if byParity || phase < 0 {
-		f.Wait(b, &e, uint8(phase&1), acquires(r.op))
+		f.Wait(b, e, uint8(phase&1), acquires(r.op))
 		return
 	}
-	f.WaitPhase(b, &e, uint64(phase), acquires(r.op))
+	f.WaitPhase(b, e, uint64(phase), acquires(r.op))
 }
 
 // runs is lanes that begin or end a completion function.
 func (f *follower) runs(w *warp, r *row, mb *mbar) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Function(f.mbar(mb), &e)
+		f.Function(f.mbar(mb), e)
 	}
 }
 
@@ -230,10 +234,10 @@ func (f *follower) joins(w *warp, r *row, c *collective) {
 	case !f.follows():
 	case c.ref.Barrier.Kind == trace.BarrierCluster && r.op.Aligned:
 		e := f.event(w, r)
-		f.ArriveWarp(f.collective(c), &e, w.live, releases(r.op))
+		f.ArriveWarp(f.collective(c), e, w.live, releases(r.op))
 	default:
 		e := f.event(w, r)
-		f.ArriveAll(f.collective(c), &e, releases(r.op))
+		f.ArriveAll(f.collective(c), e, releases(r.op))
 	}
 }
 
@@ -241,7 +245,7 @@ func (f *follower) joins(w *warp, r *row, c *collective) {
 func (f *follower) parts(w *warp, r *row, c *collective, phase uint64) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Leave(f.collective(c), &e, phase, acquires(r.op))
+		f.Leave(f.collective(c), e, phase, acquires(r.op))
 	}
 }
 
@@ -261,7 +265,7 @@ func (f *follower) exit(w *warp, r *row) {
 	}
 	e := f.event(w, r)
 	x := f.exitsOf(w.cta.id)
-	f.Exit(&e, x, f.gone)
+	f.Exit(e, x, f.gone)
 	if w.cta.live > popcount(r.lanes&w.live) {
 		return
 	}
@@ -285,14 +289,14 @@ func (f *follower) exitsOf(cta uint32) *explore.Exits {
 func (f *follower) meets(w *warp, r *row) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Syncwarp(&e, r.op.Mask, releases(r.op))
+		f.Syncwarp(e, r.op.Mask, releases(r.op))
 	}
 }
 
 func (f *follower) met(w *warp, r *row) {
 	if f.follows() {
 		e := f.event(w, r)
-		f.Met(&e, r.op.Mask)
+		f.Met(e, r.op.Mask)
 	}
 }
 

@@ -201,7 +201,7 @@ func (s *scope) bar(w *warp, r *row) {
 	c.bars[id].tally.add(r.who(), 1)
 	c.bars[id].implicit = op.Count == 0
 	s.order.arrival(w, r, id)
-	c.named.Do(op, &s.eff)
+	c.named.Do(&op, &s.eff)
 	if s.watch != nil {
 		s.watch.arrived(r, s.namedIn(c, id, phase), uint64(popcount(r.lanes)), uint64(c.named.Expected(int(id))))
 	}

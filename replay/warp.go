@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"btrace/replay/barrier"
 	"btrace/replay/explore"
 	"btrace/trace"
@@ -89,12 +91,23 @@ func (s *scope) become(w *warp, r *row) *strand {
 		s.seen(w, r)
 	} else {
 		s.leave(w, r)
-		w.strands = append(w.strands, strand{})
+		n := len(w.strands)
+		w.strands = slices.Grow(w.strands, 1)[:n+1]
 	}
 	s.step++
 	st := &w.strands[len(w.strands)-1]
-	*st = strand{lanes: r.lanes, since: r.time, step: s.step, op: r.op, seq: r.seq}
+	st.begin(r, s.step)
 	return st
+}
+
+// begin makes the strand one that has just done what a row says. Field by
+// field: as a whole it would be made elsewhere and copied, which waits for all
+// that was written there.
+func (st *strand) begin(r *row, step uint64) {
+	st.wait, st.free, st.parity, st.split, st.restarted, st.late = running, false, false, false, false, false
+	st.lanes, st.bar, st.result, st.seq = r.lanes, 0, 0, r.seq
+	st.phase, st.since, st.step = 0, r.time, step
+	st.mb, st.co, st.op = nil, nil, r.op
 }
 
 // seen is told of every row before its lanes change their state.

@@ -144,7 +144,7 @@ func (m *machine) bar(w *warp, lanes uint32, o *op) uint32 {
 		w.then(lanes, kindResume)
 	}
 	m.eff.Reset()
-	w.cta.named.Do(b, &m.eff)
+	w.cta.named.Do(&b, &m.eff)
 	if m.eff.Trap != "" {
 		m.endTrap(w, lanes, o, m.eff.Trap)
 		return 0

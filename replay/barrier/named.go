@@ -57,6 +57,8 @@ type NamedBarrier struct {
 	Opener  uint32
 	Arrived uint32 // warps counted
 	Parts   []NamedPart
+
+	came uint64 // has a bit for the warps of Parts, one for several if there are more than 64
 }
 
 // Named is the sixteen named barriers of one CTA.
@@ -64,6 +66,8 @@ type Named struct {
 	Threads int
 	Live    []uint32 // per warp: lanes that have not exited
 	Bars    [NumNamed]NamedBarrier
+
+	alive uint32 // warps with lanes in Live
 }
 
 // NewNamed returns the barriers of a CTA with so many threads.
@@ -83,11 +87,34 @@ func (n *Named) Begin(threads int) {
 	for i := range n.Bars {
 		n.Bars[i] = NamedBarrier{Parts: n.Bars[i].Parts[:0]}
 	}
+	n.Recount()
 }
+
+// Recount is called after Live or Parts were filled in by hand.
+func (n *Named) Recount() {
+	n.alive = 0
+	for _, l := range n.Live {
+		if l != 0 {
+			n.alive++
+		}
+	}
+	for i := range n.Bars {
+		n.Bars[i].recount()
+	}
+}
+
+func (b *NamedBarrier) recount() {
+	b.came = 0
+	for i := range b.Parts {
+		b.came |= warpBit(b.Parts[i].Warp)
+	}
+}
+
+func warpBit(warp uint32) uint64 { return 1 << (warp % 64) }
 
 // Do performs an operation. Lanes that it does not release at once stay
 // blocked until a later effect releases them.
-func (n *Named) Do(op NamedOp, eff *Effect) {
+func (n *Named) Do(op *NamedOp, eff *Effect) {
 	id := op.Bar % NumNamed // seen on silicon: an id out of range completes, silently
 	b := &n.Bars[id]
 	if op.Bar >= NumNamed {
@@ -118,7 +145,7 @@ func (n *Named) Do(op NamedOp, eff *Effect) {
 }
 
 // checkCount applies the rules about the count operand alone.
-func (n *Named) checkCount(b *NamedBarrier, op NamedOp, eff *Effect) bool {
+func (n *Named) checkCount(b *NamedBarrier, op *NamedOp, eff *Effect) bool {
 	switch all := int64(32 * len(n.Live)); {
 	case op.Count == 0 && op.Kind == NamedArrive:
 		eff.violate(BarCountMissing, b.Phase, 0, 0)
@@ -134,7 +161,7 @@ func (n *Named) checkCount(b *NamedBarrier, op NamedOp, eff *Effect) bool {
 
 // checkPhase applies the rules about an operation that joins a phase which
 // others opened.
-func (n *Named) checkPhase(b *NamedBarrier, op NamedOp, eff *Effect) {
+func (n *Named) checkPhase(b *NamedBarrier, op *NamedOp, eff *Effect) {
 	bad := func(r Rule, got, want int64) {
 		eff.Violations = append(eff.Violations, Violation{Rule: r, Phase: b.Phase, Got: got, Want: want, Other: b.Opener})
 		eff.Trap = TrapIllegalInstruction
@@ -150,7 +177,10 @@ func (n *Named) checkPhase(b *NamedBarrier, op NamedOp, eff *Effect) {
 }
 
 // part finds the warp's open part in this phase, or opens one.
-func (b *NamedBarrier) part(op NamedOp, eff *Effect) *NamedPart {
+func (b *NamedBarrier) part(op *NamedOp, eff *Effect) *NamedPart {
+	if b.came&warpBit(op.Warp) == 0 { // nearly always: a warp comes once
+		return b.open(op)
+	}
 	arrived, apart := false, false
 	for i := range b.Parts {
 		p := &b.Parts[i]
@@ -175,8 +205,16 @@ func (b *NamedBarrier) part(op NamedOp, eff *Effect) *NamedPart {
 		// Seen on silicon: the second arrival counts as another warp's.
 		eff.violate(BarOverrun, b.Phase, int64(op.Warp), 0)
 	}
-	b.Parts = append(b.Parts, NamedPart{Warp: op.Warp, Site: op.Site, Aligned: op.Aligned})
-	return &b.Parts[len(b.Parts)-1]
+	return b.open(op)
+}
+
+// open begins a part of the warp in this phase.
+func (b *NamedBarrier) open(op *NamedOp) *NamedPart {
+	b.came |= warpBit(op.Warp)
+	b.Parts = append(b.Parts, NamedPart{})
+	p := &b.Parts[len(b.Parts)-1]
+	p.Warp, p.Site, p.Aligned = op.Warp, op.Site, op.Aligned
+	return p
 }
 
 // count lets the warp arrive if all its non-exited lanes have come.
@@ -201,16 +239,7 @@ func (n *Named) Expected(bar int) uint32 {
 	case b.Count > 0:
 		return b.Count
 	}
-	return 32 * n.liveWarps()
-}
-
-func (n *Named) liveWarps() (k uint32) {
-	for _, l := range n.Live {
-		if l != 0 {
-			k++
-		}
-	}
-	return k
+	return 32 * n.alive
 }
 
 func (n *Named) complete(id uint32, b *NamedBarrier, eff *Effect) {
@@ -239,10 +268,11 @@ func (n *Named) End(bar int, eff *Effect) {
 func (b *NamedBarrier) end(id uint32, eff *Effect) {
 	result := b.reduce()
 	early := b.Parts[:0]
-	for _, p := range b.Parts {
+	for i := range b.Parts {
+		p := &b.Parts[i]
 		switch {
 		case !p.Counted:
-			early = append(early, p)
+			early = append(early, *p)
 		case p.Waits != 0:
 			eff.Released = append(eff.Released, Release{Warp: p.Warp, Lanes: p.Waits, Bar: id, Phase: b.Phase, Result: result})
 		}
@@ -250,6 +280,7 @@ func (b *NamedBarrier) end(id uint32, eff *Effect) {
 	eff.Completed++
 	b.Phase++
 	b.Parts, b.Arrived = early, 0
+	b.recount()
 	if len(early) > 0 {
 		b.Opener = early[0].Warp
 		return
@@ -264,7 +295,8 @@ func (b *NamedBarrier) reduce() uint32 {
 		return 0
 	}
 	ones, all, some := 0, true, false
-	for _, p := range b.Parts {
+	for i := range b.Parts {
+		p := &b.Parts[i]
 		if !p.Counted {
 			continue
 		}
@@ -285,7 +317,11 @@ func (b *NamedBarrier) reduce() uint32 {
 // never an explicit count, and a warp whose remaining lanes have all come
 // arrives.
 func (n *Named) Exit(warp, lanes uint32, eff *Effect) {
-	n.Live[warp] &^= lanes
+	if left := n.Live[warp] &^ lanes; left != n.Live[warp] {
+		if n.Live[warp] = left; left == 0 {
+			n.alive--
+		}
+	}
 	for id := range n.Bars {
 		b := &n.Bars[id]
 		if !b.Active {

@@ -17,7 +17,7 @@ func (o NamedOp) unaligned() NamedOp        { o.Aligned = false; return o }
 func (o NamedOp) pred(lanes uint32) NamedOp { o.Pred = lanes; return o }
 
 func do(o NamedOp, want string) step[*Named] {
-	return step[*Named]{func(n *Named, e *Effect) { n.Do(o, e) }, want}
+	return step[*Named]{func(n *Named, e *Effect) { n.Do(&o, e) }, want}
 }
 
 func leave(warp, lanes uint32, want string) step[*Named] {
@@ -142,7 +142,7 @@ func TestNamedExpected(t *testing.T) {
 	if got := n.Expected(1); got != 0 {
 		t.Errorf("at rest: %d, want 0", got)
 	}
-	n.Do(named(NamedSync, 0, 0), e)
+	n.Do(new(named(NamedSync, 0, 0)), e)
 	if got := n.Expected(1); got != 96 {
 		t.Errorf("all threads of 80: %d, want the 96 of three whole warps", got)
 	}
@@ -150,7 +150,7 @@ func TestNamedExpected(t *testing.T) {
 	if got := n.Expected(1); got != 64 {
 		t.Errorf("after a warp exited: %d, want 64", got)
 	}
-	n.Do(named(NamedSync, 2, 96).on(3), e)
+	n.Do(new(named(NamedSync, 2, 96).on(3)), e)
 	if got := n.Expected(3); got != 96 {
 		t.Errorf("explicit count: %d, want 96", got)
 	}
@@ -161,8 +161,8 @@ func TestNamedExpected(t *testing.T) {
 func TestNamedEnd(t *testing.T) {
 	n, e := NewNamed(80), new(Effect)
 	n.End(1, e)
-	n.Do(named(NamedSync, 0, 96).by(0xff), e)
-	n.Do(named(NamedSync, 1, 96), e)
+	n.Do(new(named(NamedSync, 0, 96).by(0xff)), e)
+	n.Do(new(named(NamedSync, 1, 96)), e)
 	if e.String() != "" {
 		t.Fatalf("before: %q", e.String())
 	}

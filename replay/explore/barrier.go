@@ -1,5 +1,7 @@
 package explore
 
+import "slices"
+
 // Barrier is a barrier of the run: what is known of its phases.
 type Barrier struct {
 	Ref any // the caller's name for it
@@ -53,10 +55,15 @@ type duties struct {
 func (d *duties) add(a *agent, e *Event) {
 	if a.id < len(d.at) && d.at[a.id] > 0 {
 		x := &d.list[d.at[a.id]-1]
-		x.step, x.event = a.now, *e
+		x.step = a.now
+		e.copyTo(&x.event)
 		return
 	}
-	d.list = append(d.list, obligation{a.id, a.now, *e})
+	n := len(d.list)
+	d.list = slices.Grow(d.list, 1)[:n+1]
+	x := &d.list[n]
+	x.agent, x.step = a.id, a.now
+	e.copyTo(&x.event)
 	d.at = raise(d.at, a.id, int32(len(d.list)))
 }
 
@@ -295,7 +302,7 @@ func (o *Order) Function(b *Barrier, e *Event) {
 // phase under way.
 func (b *Barrier) Bytes(e *Event, n int64) {
 	b.balance += n
-	b.moved = *e
+	e.copyTo(&b.moved)
 }
 
 // Late says that the phase under way ends before all asynchronous arrivals

@@ -367,7 +367,7 @@ func (m *Machine) perform(i int, op *Op) {
 		before := phasesOf(ct.named)
 		s.blocked, s.phase = true, before[id]
 		m.order.bar(m, i, &op.Op, id)
-		ct.named.Do(barrier.NamedOp{
+		ct.named.Do(&barrier.NamedOp{
 			Kind: namedKind(&op.Op), Pred: op.Pred, Warp: st.Warp, Lanes: st.Lanes, Bar: op.Bar, Count: op.Count, Aligned: op.Aligned, Site: uint64(op.Line),
 		}, &m.eff)
 		m.settleNamed(st.CTA, before)

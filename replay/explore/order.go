@@ -12,6 +12,13 @@ type Event struct {
 	By *Warp
 }
 
+// copyTo copies it field by field: a copy as a whole waits for the fields,
+// which have just been written.
+func (e *Event) copyTo(to *Event) {
+	to.CTA, to.Warp, to.Seq, to.Lanes, to.Time = e.CTA, e.Warp, e.Seq, e.Lanes, e.Time
+	to.Op, to.By = e.Op, e.By
+}
+
 // Kind is the kind of a hazard.
 type Kind uint8
 
