@@ -35,7 +35,16 @@ func (c *collective) of(cta uint32) bool { return c.ctas == nil || slices.Contai
 // collective finds the barrier of a cluster or group operation, or makes it.
 func (s *scope) collective(w *warp, r *row) *collective {
 	b := r.op.Barrier(w.id)
-	ref := BarrierRef{CTA: w.cta.id, Barrier: b}
+	if c := w.cta.collective; c != nil && c.ref.Barrier == b {
+		return c
+	}
+	c := s.findCollective(w.cta.id, b, r)
+	w.cta.collective = c
+	return c
+}
+
+func (s *scope) findCollective(cta uint32, b trace.Barrier, r *row) *collective {
+	ref := BarrierRef{CTA: cta, Barrier: b}
 	ctas := s.participants(ref)
 	if ref.CTA = 0; ctas != nil {
 		ref.CTA = ctas[0]

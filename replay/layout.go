@@ -58,7 +58,10 @@ func (y *layout) clusterNumber(cta uint32) uint32 {
 
 // members lists the CTAs of a scope by their rank; nil means all of the
 // launch.
-func (y *layout) members(scope uint32) []uint32 {
+func (y *layout) members(scope uint32) []uint32 { return y.membersIn(scope, nil) }
+
+// membersIn lists them in the memory of others.
+func (y *layout) membersIn(scope uint32, out []uint32) []uint32 {
 	if y.whole {
 		return nil
 	}
@@ -66,7 +69,6 @@ func (y *layout) members(scope uint32) []uint32 {
 	across := (g[0] + c[0] - 1) / c[0]
 	down := (g[1] + c[1] - 1) / c[1]
 	x0, y0, z0 := scope%across*c[0], scope/across%down*c[1], scope/across/down*c[2]
-	var out []uint32
 	for z := z0; z < min(z0+c[2], g[2]); z++ {
 		for yy := y0; yy < min(y0+c[1], g[1]); yy++ {
 			for x := x0; x < min(x0+c[0], g[0]); x++ {

@@ -22,21 +22,30 @@ func newCTA(id uint32, threads int) *cta {
 	return c
 }
 
-// begin makes the state that of a CTA that begins, whatever it was.
+// begin makes the state that of a CTA that begins, whatever it was. What is
+// large is emptied where it is: to make it anew and copy it takes longer.
 func (c *cta) begin(id uint32, threads int) {
 	c.named.Begin(threads)
 	clear(c.mbars)
-	*c = cta{id: id, named: c.named, bars: c.bars, warps: c.warps, mbars: c.mbars, live: threads}
+	clear(c.near[:])
+	c.id, c.live, c.collective = id, threads, nil
 	for i := range c.bars {
-		c.bars[i] = history{tally: c.bars[i].tally[:0]}
+		h := &c.bars[i]
+		tally := h.tally[:0]
+		*h = history{}
+		h.tally = tally
 	}
 	for i, lanes := range c.named.Live {
-		w := c.warps[i]
-		*w = warp{
-			cta: c, id: uint32(i), all: lanes, live: lanes, strands: w.strands[:0],
-			sync: barrier.Warp{Live: lanes, Meetings: w.sync.Meetings[:0]}, parked: parking{rows: w.parked.rows[:0]},
-		}
+		c.warps[i].begin(c, uint32(i), lanes)
 	}
+}
+
+func (w *warp) begin(c *cta, id, lanes uint32) {
+	strands, meetings, parked := w.strands[:0], w.sync.Meetings[:0], w.parked.rows[:0]
+	*w = warp{}
+	w.cta, w.id, w.all, w.live = c, id, lanes, lanes
+	w.strands, w.parked.rows = strands, parked
+	w.sync.Live, w.sync.Meetings = lanes, meetings
 }
 
 // begin makes a scope, of one that is over if there is any.
@@ -45,12 +54,17 @@ func (w *worker) begin(number uint32) *scope {
 	if n == 0 {
 		return newScope(&w.r.launch, w.r.layout, number, w.r.opt.lookahead())
 	}
-	old := w.spare[n-1]
+	s := w.spare[n-1]
 	w.spare = w.spare[:n-1]
-	s := newScope(&w.r.launch, w.r.layout, number, w.r.opt.lookahead())
-	for _, c := range old.ctas {
+	old := *s
+	*s = scope{
+		launch: old.launch, layout: old.layout, number: number, members: s.layout.membersIn(number, old.members[:0]), threads: old.threads, arch: old.arch,
+		limit: old.limit, ctas: old.ctas, spare: old.spare, findings: findings{launch: old.launch}, hazards: findings{launch: old.launch},
+	}
+	for _, c := range s.ctas {
 		s.spare = append(s.spare, c)
 	}
+	clear(s.ctas)
 	s.eff, s.landed, s.parting, s.stalled = old.eff, old.landed, old.parting, old.stalled[:0]
 	if s.order = old.order; s.order != nil {
 		s.order.again(s)

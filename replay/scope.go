@@ -48,7 +48,7 @@ type scope struct {
 	// functions names the mbarriers that have a completion function: known
 	// beforehand, since a phase with one ends later.
 	functions map[mbarKey]bool
-	last      *cta // the CTA of the last row: most rows follow one of their own
+	near      [nearCTAs]*cta // by id: those that were used last
 
 	eff      barrier.Effect // scratch of the current operation
 	landed   barrier.Effect // and of asynchronous work that finishes
@@ -104,7 +104,13 @@ type cta struct {
 	mbars map[uint64]*mbar
 	near  [nearMbars]*mbar // by address: those that were used last
 	live  int              // lanes
+	// collective is the one that was used last.
+	collective *collective
 }
+
+// nearCTAs is how many CTAs of a scope are found without the map: those of the
+// largest cluster.
+const nearCTAs = 16
 
 // nearMbars is how many mbarriers of a CTA are found without the map.
 const nearMbars = 32
@@ -127,8 +133,9 @@ func newScope(l *trace.Launch, y layout, number uint32, limit int) *scope {
 
 // cta finds a CTA of the scope, or begins it.
 func (s *scope) cta(id uint32) *cta {
-	if s.last != nil && s.last.id == id {
-		return s.last
+	near := &s.near[id%nearCTAs]
+	if *near != nil && (*near).id == id {
+		return *near
 	}
 	c := s.ctas[id]
 	if c == nil {
@@ -140,7 +147,7 @@ func (s *scope) cta(id uint32) *cta {
 		}
 		s.ctas[id] = c
 	}
-	s.last = c
+	*near = c
 	return c
 }
 
@@ -273,11 +280,15 @@ func (s *scope) giveUp(r *row) {
 
 // apply takes over what a model did: lanes released, phases completed.
 func (s *scope) apply(c *cta, kind waitKind) {
-	for _, rel := range s.eff.Released {
+	for i := range s.eff.Released {
+		rel := &s.eff.Released[i]
 		s.progress = true
 		to := c
 		if kind == waitCollective {
-			if to = s.ctas[rel.CTA]; to == nil {
+			if to = s.near[rel.CTA%nearCTAs]; to == nil || to.id != rel.CTA {
+				to = s.ctas[rel.CTA]
+			}
+			if to == nil {
 				continue
 			}
 		}

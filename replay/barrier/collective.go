@@ -33,6 +33,7 @@ type Collective struct {
 	Need  uint64 // live lanes that have not arrived (Size == 0)
 	Warps []CollectiveWarp
 
+	each  uint32 // warps of a CTA
 	index map[uint64]int
 }
 
@@ -43,6 +44,7 @@ func NewCollective(kind CollectiveKind, size uint64) *Collective {
 
 // Add makes all threads of a CTA members.
 func (c *Collective) Add(cta uint32, threads int) {
+	c.each = uint32(threads+31) / 32
 	for w := 0; 32*w < threads; w++ {
 		cw := c.warp(cta, uint32(w))
 		cw.Live = lanesOf(threads, w)
@@ -52,6 +54,13 @@ func (c *Collective) Add(cta uint32, threads int) {
 
 // warp finds a warp's part, or adds it.
 func (c *Collective) warp(cta, warp uint32) *CollectiveWarp {
+	// As a rule the CTAs follow each other, all with as many warps.
+	if len(c.Warps) > 0 {
+		i := uint64(cta-c.Warps[0].CTA)*uint64(c.each) + uint64(warp)
+		if i < uint64(len(c.Warps)) && c.Warps[i].CTA == cta && c.Warps[i].Warp == warp {
+			return &c.Warps[i]
+		}
+	}
 	key := uint64(cta)<<32 | uint64(warp)
 	if len(c.index) != len(c.Warps) { // after a checkpoint was read
 		c.index = nil
@@ -60,6 +69,9 @@ func (c *Collective) warp(cta, warp uint32) *CollectiveWarp {
 		c.index = make(map[uint64]int)
 		for i, w := range c.Warps {
 			c.index[uint64(w.CTA)<<32|uint64(w.Warp)] = i
+			if w.CTA == c.Warps[0].CTA {
+				c.each = w.Warp + 1
+			}
 		}
 	}
 	i, ok := c.index[key]
