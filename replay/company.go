@@ -108,7 +108,7 @@ func (s *scope) describeLow(mb *mbar) (*diagnose.Low, laneSet) {
 		if sib.uneven {
 			return low, nil
 		}
-		for _, e := range sib.tally {
+		for _, e := range sib.tally.list {
 			takers.add(e.Lanes)
 		}
 		if low.Misuse == nil {

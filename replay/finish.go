@@ -374,7 +374,7 @@ func (s *scope) describeCollective(n *stuck) {
 	}
 	// Only the number of members is known: those who came in other phases
 	// and are not here are missing; else all others may be.
-	for _, e := range n.co.tally {
+	for _, e := range n.co.tally.list {
 		if lanes := e.Mask &^ laneSet(n.Arrived).mask(e.CTA, e.Warp); lanes != 0 {
 			n.Missing = append(n.Missing, s.whereabouts(s.ctas[e.CTA].warps[e.Warp], lanes)...)
 		}

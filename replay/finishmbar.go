@@ -18,13 +18,13 @@ func (s *scope) describeMbar(n *stuck) {
 	n.Init, n.Announced, n.AnnouncedBy = mb.init, mb.expectLoc, mb.expectRef
 	n.Copied, n.CopiedBy = mb.copyLoc, mb.copyBy
 	n.Arrived = append(n.Arrived, mb.arrived...)
-	n.Fresh = m.Phase == 0 && len(mb.tally) == 0
+	n.Fresh = m.Phase == 0 && len(mb.tally.list) == 0
 	s.describeParity(n)
 	if n.WrongParity && n.Misuse == nil {
 		n.Misuse = mb.reused // what made the barrier run ahead of those who wait
 	}
 	if !mb.uneven {
-		for _, e := range mb.tally {
+		for _, e := range mb.tally.list {
 			n.Takers += uint64(popcount(e.Mask))
 		}
 	}
@@ -37,11 +37,11 @@ func (s *scope) describeMbar(n *stuck) {
 	siblings := s.siblings(mb)
 	var part tally
 	for _, sib := range siblings {
-		for _, e := range sib.tally {
+		for _, e := range sib.tally.list {
 			part.add(e.Lanes, e.n)
 		}
 	}
-	for _, e := range part {
+	for _, e := range part.list {
 		if lanes := e.Mask &^ mb.arrived.mask(e.CTA, e.Warp); lanes != 0 {
 			for _, a := range s.whereabouts(s.ctas[e.CTA].warps[e.Warp], lanes) {
 				a.Times = e.n
@@ -52,7 +52,7 @@ func (s *scope) describeMbar(n *stuck) {
 			}
 		}
 	}
-	if len(part) == 0 {
+	if len(part.list) == 0 {
 		n.Missing = s.others(n)
 		if all := s.exist(); n.Expected > all {
 			n.Bound = all

@@ -119,7 +119,7 @@ func (s *scope) missing(ref BarrierRef) []Lanes {
 		}
 	case trace.BarrierMbar:
 		mb := c.mbars[ref.Barrier.ID]
-		for _, e := range mb.tally {
+		for _, e := range mb.tally.list {
 			if lanes := e.Mask &^ mb.arrived.mask(e.CTA, e.Warp); lanes != 0 {
 				out = append(out, Lanes{CTA: e.CTA, Warp: e.Warp, Mask: lanes})
 			}

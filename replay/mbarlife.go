@@ -47,7 +47,7 @@ func (s *scope) mbarLife(w *warp, r *row, forced bool) bool {
 		s.watch.used(mb.ref)
 	}
 	mb.adopted, mb.reuses = false, mb.reuses[:0]
-	mb.arrived, mb.waits, mb.tokens, mb.words = mb.arrived[:0], mb.waits[:0], mb.tokens[:0], mb.words[:0]
+	mb.arrived, mb.waits, mb.tokens, mb.words = mb.arrived[:0], mb.waits.emptied(), mb.tokens.emptied(), mb.words[:0]
 	mb.copies, mb.async, mb.unknown = mb.copies[:0], 0, false
 	mb.maxWait, mb.fnPhase = -1, -1
 	s.target(w, r)

@@ -10,6 +10,7 @@ type parking struct {
 	rows  []row // a row that was taken has no op
 	lanes uint32
 	first [32]int32 // by lane: its first row, where lanes has it
+	alike bool      // all rows are of the same lanes: first is kept for the lowest
 	taken int
 	tried *row // scratch
 }
@@ -18,6 +19,17 @@ func (p *parking) len() int { return len(p.rows) - p.taken }
 
 // put adds a row at the end.
 func (p *parking) put(r row) {
+	switch {
+	case p.lanes == 0 && r.lanes != 0:
+		p.alike, p.lanes = true, r.lanes
+		p.first[bits.TrailingZeros32(r.lanes)] = int32(len(p.rows))
+	case p.alike && p.lanes != r.lanes:
+		at := p.front()
+		for m := p.lanes; m != 0; m &= m - 1 {
+			p.first[bits.TrailingZeros32(m)] = int32(at)
+		}
+		p.alike = false
+	}
 	for m := r.lanes &^ p.lanes; m != 0; m &= m - 1 {
 		p.first[bits.TrailingZeros32(m)] = int32(len(p.rows))
 	}
@@ -27,6 +39,9 @@ func (p *parking) put(r row) {
 
 // front is the index of the earliest row.
 func (p *parking) front() int {
+	if p.alike {
+		return int(p.first[bits.TrailingZeros32(p.lanes)&31])
+	}
 	at := len(p.rows)
 	for m := p.lanes; m != 0; m &= m - 1 {
 		at = min(at, int(p.first[bits.TrailingZeros32(m)]))
@@ -36,6 +51,9 @@ func (p *parking) front() int {
 
 // isFirst reports whether a row is the first of all its lanes.
 func (p *parking) isFirst(i int) bool {
+	if p.alike {
+		return i == p.front()
+	}
 	for m := p.rows[i].lanes; m != 0; m &= m - 1 {
 		if int(p.first[bits.TrailingZeros32(m)]) != i {
 			return false
@@ -49,6 +67,14 @@ func (p *parking) take(i int) row {
 	r := p.rows[i]
 	p.rows[i] = row{}
 	p.taken++
+	if p.alike {
+		p.first[bits.TrailingZeros32(p.lanes)&31] = int32(i + 1)
+		if i+1 == len(p.rows) {
+			p.lanes, p.alike = 0, false
+		}
+		p.packed()
+		return r
+	}
 	for m := r.lanes; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)
 		next := i + 1
@@ -59,13 +85,18 @@ func (p *parking) take(i int) row {
 			p.lanes &^= 1 << lane
 		}
 	}
-	if p.taken > 64 && p.taken > len(p.rows)/2 || p.lanes == 0 {
-		p.pack()
-	}
+	p.packed()
 	return r
 }
 
-// pack drops the taken rows.
+// packed drops the taken rows, once they are many.
+func (p *parking) packed() {
+	if p.taken > 64 && p.taken > len(p.rows)/2 || p.lanes == 0 {
+		p.pack()
+	}
+}
+
+// pack puts the rows that are left into the place of the taken ones.
 func (p *parking) pack() {
 	old := p.rows
 	*p = parking{rows: p.rows[:0], tried: p.tried}

@@ -31,7 +31,7 @@ func (c *cta) begin(id uint32, threads int) {
 	c.id, c.live, c.collective = id, threads, nil
 	for i := range c.bars {
 		h := &c.bars[i]
-		tally := h.tally[:0]
+		tally := h.tally.emptied()
 		*h = history{}
 		h.tally = tally
 	}
