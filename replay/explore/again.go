@@ -70,4 +70,6 @@ func (s *spare) newExits() *Exits {
 }
 
 // emptied is no knowledge, in the memory of some.
-func (k *knowledge) emptied() knowledge { return knowledge{seen: k.seen[:0], done: k.done[:0]} }
+func (k *knowledge) emptied() knowledge {
+	return knowledge{seen: k.seen[:0], done: k.done[:0], over: elements{k.over.agents[:0], k.over.barriers[:0]}}
+}

@@ -117,7 +117,7 @@ func (o *Order) Init(b *Barrier, e *Event) {
 
 // born makes the latest initialisation known to an agent.
 func (o *Order) born(b *Barrier, a *agent) {
-	a.finds(b.id, markOf(b.life, 0))
+	a.told(b.id, markOf(b.life, 0))
 	a.bear(b.id, b.life)
 }
 
@@ -214,26 +214,53 @@ func (b *Barrier) came(agent int) {
 // live, its lanes that have not exited, are all there, each knows what they do
 // together.
 func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
-	o.ArriveAll(b, e, release)
 	agents := o.by(e).agents
-	if len(agents) == 1 {
+	k := warpKey{e.CTA, e.Warp}
+	switch {
+	case len(agents) == 1:
+		o.ArriveAll(b, e, release)
 		a := agents[0]
 		a.seen = raise(a.seen, a.id, a.now)
-		return
+	case live&^e.Lanes == 0 && b.halves[k] == nil:
+		o.arriveTogether(b, e, release)
+	default:
+		o.ArriveAll(b, e, release)
+		o.meet(b, e, k, live)
 	}
-	k := warpKey{e.CTA, e.Warp}
+}
+
+// arriveTogether is all lanes of a warp that arrive at once: they meet, and
+// then they arrive. Who knows of the arrival knows all that they learn there.
+func (o *Order) arriveTogether(b *Barrier, e *Event, release bool) {
+	m, agents := &o.whole, o.by(e).agents
+	for _, a := range agents {
+		if a.acts(e) {
+			o.inPhase(b, a, e)
+			m.gather(a, true)
+		}
+	}
+	for _, a := range agents {
+		if a.lanes&e.Lanes != 0 {
+			a.learn(&m.knowledge, true)
+			a.learnt = a.now
+			b.current.gather(a, release)
+			b.came(a.id)
+		}
+	}
+	m.reset()
+}
+
+// meet is lanes of a warp that come to a barrier one after the other.
+func (o *Order) meet(b *Barrier, e *Event, k warpKey, live uint32) {
 	m := b.halves[k]
 	if m == nil {
 		m = new(meeting)
-		if live&^e.Lanes == 0 {
-			m = &o.whole
-		} else {
-			if b.halves == nil {
-				b.halves = make(map[warpKey]*meeting)
-			}
-			b.halves[k] = m
+		if b.halves == nil {
+			b.halves = make(map[warpKey]*meeting)
 		}
+		b.halves[k] = m
 	}
+	agents := o.by(e).agents
 	m.came |= e.Lanes
 	for _, a := range agents {
 		if a.lanes&e.Lanes != 0 {
@@ -248,8 +275,6 @@ func (o *Order) ArriveWarp(b *Barrier, e *Event, live uint32, release bool) {
 			a.learn(&m.knowledge, true)
 		}
 	}
-	m.reset()
-	m.came = 0
 	delete(b.halves, k)
 }
 
@@ -350,7 +375,7 @@ func (o *Order) ended(b *Barrier, a *agent, phase uint64, memory bool) {
 		a.learn(&b.last, memory)
 	}
 	if phase < b.phase {
-		a.finds(b.id, markOf(b.life, phase+1))
+		a.told(b.id, markOf(b.life, phase+1))
 	}
 }
 
@@ -379,7 +404,7 @@ func (o *Order) Leave(b *Barrier, e *Event, phase uint64, acquire bool) {
 // those who have not exited.
 func (o *Order) Complete(b *Barrier, all bool) {
 	c := &b.current
-	if all {
+	if all && len(b.gone.seen) > 0 {
 		c.join(&b.gone, true)
 	}
 	if len(b.next.seen) > 0 {
@@ -406,7 +431,7 @@ func (o *Order) Complete(b *Barrier, all bool) {
 	b.arrived, b.announced = b.arrived[:0], b.announced[:0]
 	b.phase++
 	// Who learns of this learns that the phase is complete.
-	c.done = raise(c.done, b.id, markOf(b.life, b.phase))
+	c.finds(b.id, markOf(b.life, b.phase))
 	o.ends++
 	c.id = o.ends
 	b.current, b.last = b.last, b.current

@@ -15,10 +15,24 @@ type knowledge struct {
 	fresh *births
 	// id names what was known at the end of a phase; 0 while more may come.
 	id uint64
-	// base is the name of something all of which is in here; 0 for none. An
-	// agent that has one knows that and its own operations, and no more.
-	base uint64
+	// base is the name of something all of which is in here; 0 for none. If
+	// whole is true, no more than that is in here but for the elements in over,
+	// and of an agent its own operations.
+	base  uint64
+	whole bool
+	over  elements
 }
+
+// elements names some elements of what is known. Agents that met at a barrier
+// know the same from there on and a few things more: to tell each other those
+// takes less than to go through all that they know.
+type elements struct {
+	agents   []int32 // of seen
+	barriers []int32 // of done
+}
+
+// maxOver is up to how many agents, and barriers, are named.
+const maxOver = 16
 
 // mark counts the initialisations of a barrier, and of the latest of them the
 // phases that are complete: later marks are greater.
@@ -34,27 +48,68 @@ func (m mark) complete() uint64 { return uint64(m & (1<<phaseBits - 1)) }
 // join adds what another knows. Only with memory does that hold for what is
 // visible in memory too.
 func (k *knowledge) join(o *knowledge, memory bool) {
-	k.seen = joined(k.seen, o.seen)
-	k.done = joined(k.done, o.done)
+	switch {
+	case o.within(k.base):
+		for _, i := range o.over.agents {
+			k.sees(int(i), o.seen[i])
+		}
+		for _, i := range o.over.barriers {
+			k.finds(int(i), o.done[i])
+		}
+	case len(k.seen) == 0 && len(k.done) == 0:
+		k.seen, k.done = append(k.seen, o.seen...), append(k.done, o.done...)
+		k.base, k.whole = o.base, o.whole
+		k.over.agents, k.over.barriers = append(k.over.agents[:0], o.over.agents...), append(k.over.barriers[:0], o.over.barriers...)
+	default:
+		k.seen, k.done = joined(k.seen, o.seen), joined(k.done, o.done)
+		if k.whole = false; o.base != 0 {
+			k.base = o.base
+		}
+	}
 	if memory {
 		k.see(o.fresh)
 	}
 }
 
-// gather adds what an agent knows and has done.
-func (k *knowledge) gather(a *agent, memory bool) {
-	if a.base == 0 || a.base != k.base { // else it is in here
-		k.seen = joined(k.seen, a.seen)
-		k.done = joined(k.done, a.done)
-		if a.base != 0 {
-			k.base = a.base
-		}
-	}
-	k.seen = raise(k.seen, a.id, a.now)
-	if memory {
-		k.see(a.fresh)
+// within reports whether all that is known is that of the name, and what is
+// over it.
+func (k *knowledge) within(base uint64) bool { return k.whole && base != 0 && k.base == base }
+
+// sees makes it known how many operations of an agent have happened.
+func (k *knowledge) sees(agent int, n uint32) {
+	if at(k.seen, agent) < n {
+		k.seen = raise(k.seen, agent, n)
+		k.note(&k.over.agents, agent)
 	}
 }
+
+// finds makes it known how far a barrier is.
+func (k *knowledge) finds(barrier int, m mark) {
+	if at(k.done, barrier) < m {
+		k.done = raise(k.done, barrier, m)
+		k.note(&k.over.barriers, barrier)
+	}
+}
+
+// note names an element that is not as in the base.
+func (k *knowledge) note(over *[]int32, i int) {
+	switch {
+	case !k.whole || slices.Contains(*over, int32(i)):
+	case len(*over) == maxOver:
+		k.whole = false
+	default:
+		*over = append(*over, int32(i))
+	}
+}
+
+// gather adds what an agent knows and has done.
+func (k *knowledge) gather(a *agent, memory bool) {
+	k.join(&a.knowledge, memory)
+	k.sees(a.id, a.now)
+}
+
+// forget makes it known no longer what is known of by name.
+func (k *knowledge) forget() { k.base, k.whole = 0, false }
 
 func joined[T uint32 | int32 | mark](a, b []T) []T {
 	if len(a) == 0 {
@@ -72,7 +127,7 @@ func joined[T uint32 | int32 | mark](a, b []T) []T {
 
 // reset empties it and keeps its memory.
 func (k *knowledge) reset() {
-	k.seen, k.done, k.fresh, k.id, k.base = k.seen[:0], k.done[:0], nil, 0, 0
+	*k = k.emptied()
 }
 
 // at is element i, 0 where there is none.

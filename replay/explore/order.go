@@ -157,14 +157,13 @@ func (a *agent) acts(e *Event) bool {
 // learn adds what another knows to what the agent does. Where that is in the
 // other all the same, it takes it over.
 func (a *agent) learn(k *knowledge, memory bool) {
-	if k.id == 0 || k.id != a.base { // else it is known
-		if at(k.seen, a.id) >= a.learnt {
-			a.take(k)
-		} else {
-			a.seen = joined(a.seen, k.seen)
-			a.done = joined(a.done, k.done)
-			a.base = 0
-		}
+	switch {
+	case k.id != 0 && k.id == a.base: // it is known
+	case !k.within(a.base) && at(k.seen, a.id) >= a.learnt:
+		a.take(k)
+		a.learnt = a.now + 1
+	default:
+		a.join(k, false)
 		a.learnt = a.now + 1
 	}
 	if memory {
@@ -180,14 +179,15 @@ func (a *agent) take(k *knowledge) {
 		a.seen = raise(a.seen, a.id, own)
 	}
 	a.done = append(a.done[:0], k.done...)
-	a.base = k.id
+	a.base, a.whole = k.id, k.id != 0
+	a.over.agents, a.over.barriers = a.over.agents[:0], a.over.barriers[:0]
 }
 
-// finds makes a phase known to be complete that the agent found to be.
-func (a *agent) finds(id int, m mark) {
+// told makes a phase known to be complete that the agent found to be.
+func (a *agent) told(id int, m mark) {
 	if at(a.done, id) < m {
-		a.done = raise(a.done, id, m)
-		a.base, a.learnt = 0, a.now+1
+		a.finds(id, m)
+		a.learnt = a.now + 1
 	}
 }
 

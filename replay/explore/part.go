@@ -27,7 +27,6 @@ func (o *Order) part(w *Warp, a *agent, lanes uint32) {
 			s.knowledge(&m.knowledge)
 		}
 	}
-	a.base, b.base = 0, 0 // they have learnt of each other
 	a.learnt, b.learnt = a.now+1, a.now+1
 	for _, x := range o.exits {
 		s.knowledge(&x.knowledge)
@@ -68,7 +67,11 @@ func (s split) barrier(b *Barrier) {
 	}
 }
 
-func (s split) knowledge(k *knowledge) { k.seen = alike(k.seen, s) }
+// knowledge of the one is of the other too: what was named does not say so.
+func (s split) knowledge(k *knowledge) {
+	k.seen = alike(k.seen, s)
+	k.forget()
+}
 
 func alike(v []uint32, s split) []uint32 {
 	if n := at(v, s.from); n > 0 {
