@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"btrace/replay/diagnose"
@@ -74,12 +75,11 @@ func (s *scope) trapUnexplained() {
 }
 
 func (s *scope) sortedCTAs() []*cta {
-	out := make([]*cta, 0, len(s.ctas))
-	for _, c := range s.ctas {
-		out = append(out, c)
+	if len(s.sorted) != len(s.ctas) { // a scope only ever gets more
+		s.sorted = slices.AppendSeq(s.sorted[:0], maps.Values(s.ctas))
+		slices.SortFunc(s.sorted, func(a, b *cta) int { return cmp.Compare(a.id, b.id) })
 	}
-	slices.SortFunc(out, func(a, b *cta) int { return cmp.Compare(a.id, b.id) })
-	return out
+	return s.sorted
 }
 
 func sortedMbars(c *cta) []*mbar {

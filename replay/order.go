@@ -25,6 +25,8 @@ type follower struct {
 	exits map[uint32]*explore.Exits // by CTA
 	gone  *explore.Exits            // of all of the scope
 	over  bool                      // it gave up
+	known []*followed               // barriers, and memory for more
+	used  int                       // of them
 	does  explore.Event             // scratch: what the current row does
 }
 
@@ -46,9 +48,20 @@ func newFollower(s *scope) *follower {
 // again makes the follower of a scope that is over one of another.
 func (f *follower) again(s *scope) {
 	clear(f.exits)
-	*f = follower{Order: f.Order, s: s, exits: f.exits}
+	*f = follower{Order: f.Order, s: s, exits: f.exits, known: f.known}
 	f.Again(f.hazard)
 	f.gone = f.NewExits()
+}
+
+// follow is what is remembered of a barrier that an Order gets to know.
+func (f *follower) follow(ref BarrierRef) *followed {
+	if f.used == len(f.known) {
+		f.known = append(f.known, new(followed))
+	}
+	b := f.known[f.used]
+	f.used++
+	*b = followed{ref: ref}
+	return b
 }
 
 // follows reports whether there is anybody to tell.
@@ -78,7 +91,7 @@ func (f *follower) arrival(w *warp, r *row, id uint32) {
 	h := &w.cta.bars[id]
 	if h.order == nil {
 		ref := BarrierRef{CTA: w.cta.id, Barrier: trace.Barrier{Kind: trace.BarrierNamed, ID: uint64(id)}}
-		h.order = f.NewBarrier(&followed{ref: ref})
+		h.order = f.NewBarrier(f.follow(ref))
 		f.exitsOf(ref.CTA).Holds(h.order)
 	}
 	e := f.event(w, r)
@@ -108,7 +121,7 @@ func (f *follower) left(w *warp, r *row, id uint32, phase uint64) {
 
 func (f *follower) mbar(mb *mbar) *explore.Barrier {
 	if mb.order == nil {
-		mb.order = f.NewMbarrier(&followed{ref: mb.ref}, mb.ref.CTA)
+		mb.order = f.NewMbarrier(f.follow(mb.ref), mb.ref.CTA)
 	}
 	return mb.order
 }
@@ -222,7 +235,7 @@ func (f *follower) runs(w *warp, r *row, mb *mbar) {
 
 func (f *follower) collective(c *collective) *explore.Barrier {
 	if c.order == nil {
-		c.order = f.NewBarrier(&followed{ref: c.ref})
+		c.order = f.NewBarrier(f.follow(c.ref))
 		f.gone.Holds(c.order)
 	}
 	return c.order

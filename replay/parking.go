@@ -12,7 +12,6 @@ type parking struct {
 	first [32]int32 // by lane: its first row, where lanes has it
 	alike bool      // all rows are of the same lanes: first is kept for the lowest
 	taken int
-	tried *row // scratch
 }
 
 func (p *parking) len() int { return len(p.rows) - p.taken }
@@ -99,7 +98,7 @@ func (p *parking) packed() {
 // pack puts the rows that are left into the place of the taken ones.
 func (p *parking) pack() {
 	old := p.rows
-	*p = parking{rows: p.rows[:0], tried: p.tried}
+	*p = parking{rows: p.rows[:0]}
 	for _, r := range old {
 		if r.op != nil {
 			p.put(r)
@@ -112,9 +111,6 @@ func (p *parking) pack() {
 // how many it took.
 func (s *scope) drainWarp(w *warp) (n int) {
 	p := &w.parked
-	if p.tried == nil {
-		p.tried = new(row)
-	}
 	for again := true; again; {
 		again = false
 		for todo := p.lanes; todo != 0; {
@@ -123,7 +119,7 @@ func (s *scope) drainWarp(w *warp) (n int) {
 				todo &= todo - 1 // other lanes of the row have an earlier one
 				continue
 			}
-			r := p.tried // a copy: what is parked stays as it is
+			r := &s.tried // a copy: what is parked stays as it is
 			*r = p.rows[i]
 			todo &^= r.lanes
 			if s.try(w, r) {

@@ -6,8 +6,9 @@ import "btrace/replay/barrier"
 // state of one anew takes longer than to replay those events, so that of CTAs
 // which are over is used again.
 
-// maxSpare bounds the scopes that a worker keeps for that.
-const maxSpare = 16
+// maxSpare bounds the scopes that a worker keeps for that: those that a GPU
+// holds at once end at about the same time.
+const maxSpare = 256
 
 // newCTA makes the state of a CTA that begins.
 func newCTA(id uint32, threads int) *cta {
@@ -59,7 +60,7 @@ func (w *worker) begin(number uint32) *scope {
 	old := *s
 	*s = scope{
 		launch: old.launch, layout: old.layout, number: number, members: s.layout.membersIn(number, old.members[:0]), threads: old.threads, arch: old.arch,
-		limit: old.limit, ctas: old.ctas, spare: old.spare, findings: findings{launch: old.launch}, hazards: findings{launch: old.launch},
+		limit: old.limit, ctas: old.ctas, spare: old.spare, sorted: old.sorted[:0], findings: findings{launch: old.launch}, hazards: findings{launch: old.launch},
 	}
 	for _, c := range s.ctas {
 		s.spare = append(s.spare, c)

@@ -43,6 +43,7 @@ type scope struct {
 	limit   int      // rows that may be parked
 
 	ctas        map[uint32]*cta
+	sorted      []*cta // by id; stale if they are fewer
 	spare       []*cta // of a scope before this one, for their memory
 	collectives []*collective
 	// functions names the mbarriers that have a completion function: known
@@ -59,6 +60,7 @@ type scope struct {
 	landing  bool           // bytes are landing: what completes now completes by them
 	stalled  []*warp        // warps with parked rows
 	parked   int            // rows in them
+	tried    row            // scratch: the parked row that is tried
 	trap     string         // reason of a trap; "" for none
 	trapRow  *row
 	trapped  bool // the launch is known to have ended in a trap
