@@ -56,6 +56,9 @@ type Options struct {
 	// checkpointEvery is the number of events between the checkpoints of a
 	// scope; 0 means what suits its size.
 	checkpointEvery int
+	// listed is how many CTAs have a finding of their own for the same fault; 0
+	// means maxListed.
+	listed int
 }
 
 func (o Options) lookahead() int {
@@ -143,7 +146,8 @@ type worker struct {
 	finished      finished
 	exited        uint64 // lanes of finished scopes
 	counts        Counts
-	done          []findings   // of finished scopes that have any
+	found         digest       // of scopes that are over
+	incomplete    bool         // some of them lack events
 	spare         []*scope     // finished scopes whose memory can be used again
 	sketch        *sketch      // its part of the picture; nil for none
 	observe       *observation // nil for nobody
@@ -216,6 +220,7 @@ func (r *run) start(n int) {
 	for i := range n {
 		w := &worker{
 			r: r, n: uint32(i), of: uint32(n), scopes: make(map[uint32]*scope), finished: make(finished),
+			found: digest{most: r.opt.listed}, others: newOthers(r.opt.listed),
 		}
 		if r.draw != nil {
 			w.sketch = r.draw.sketch()
@@ -376,12 +381,23 @@ func (w *worker) retire(index uint32, s *scope) {
 
 func (w *worker) keep(s *scope) {
 	w.counts.add(s.counts)
-	w.others.add(s)
 	w.exited += s.exited
 	w.explained = w.explained || s.explained
-	if len(s.findings.list) > 0 || s.findings.incomplete {
-		w.done = append(w.done, s.findings)
+	w.take(s)
+}
+
+// take takes what a scope has found: it is over. What it holds no longer may
+// grow with the CTAs of a launch.
+func (w *worker) take(s *scope) {
+	w.others.add(s)
+	w.found.take(s.number, s.findings.list)
+	w.incomplete = w.incomplete || s.findings.incomplete
+	if w.sketch != nil {
+		for _, f := range s.findings.list {
+			w.sketch.marks = appendMarks(w.sketch.marks, f)
+		}
 	}
+	s.findings, s.hazards = findings{launch: s.launch}, findings{launch: s.launch}
 }
 
 // oddity is the first of the events that cannot be of the launch.
@@ -435,6 +451,7 @@ func (r *run) finish() {
 				if w.observe != nil {
 					w.observe.over(s)
 				}
+				w.take(s)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ type (
 	EventRef   = rules.EventRef
 	BarrierRef = rules.BarrierRef
 	Wait       = rules.Wait
+	Elsewhere  = rules.Elsewhere
 )
 
 // Verdict is what a launch, or a file, is found to be.
@@ -63,7 +64,9 @@ type Schedules struct {
 }
 
 // Report is what a replay of a trace found. Findings are ordered by launch,
-// roots first, then time, CTA, barrier and rule.
+// roots first, then time, CTA, barrier and rule. The same fault is listed for
+// the 16 earliest CTAs of a launch that have it; Finding.Elsewhere counts the
+// others. So a report grows with the faults of a kernel, not with its grid.
 type Report struct {
 	Verdict  Verdict
 	Launches []LaunchReport

@@ -10,8 +10,8 @@ import (
 	"btrace/trace"
 )
 
-// maxFindings bounds what one scope reports; a broken recording could break a
-// rule with every event.
+// maxFindings bounds what is told apart in a CTA; a broken recording could
+// break a rule with every event.
 const maxFindings = 1000
 
 // findings collects what a scope found. The same rule at the same barrier and
@@ -22,8 +22,19 @@ type findings struct {
 	index  map[place]*Finding
 	// incomplete is true where events are known to be missing.
 	incomplete bool
-	dropped    int
+	most       int               // findings that are told apart; 0: maxFindings
+	kinds      map[kind]*Finding // the first of each; nil while there is room for all
 }
+
+// kind is what is told apart of findings when there is no room for more: no
+// rule that makes a verdict is lost.
+type kind struct {
+	rule     barrier.Rule
+	severity rules.Severity
+	root     bool
+}
+
+func kindOf(f *Finding) kind { return kind{f.Rule, f.Severity, f.Root} }
 
 // place is what makes two findings the same.
 type place struct {
@@ -34,16 +45,13 @@ type place struct {
 	pc      uint64
 }
 
-// add files a finding, or counts it on the one that is there.
+// add files a finding, or counts it on the one that is there. It returns nil
+// where there is no room for it.
 func (f *findings) add(x Finding) *Finding {
 	key := place{x.Rule, x.CTA, x.Barrier, x.Location.Line, x.Location.PC}
 	if old := f.index[key]; old != nil {
 		old.More++
 		return old
-	}
-	if len(f.list) >= maxFindings {
-		f.dropped++
-		return nil
 	}
 	x.Launch = f.launch.ID
 	if x.Severity == "" || x.Hint == "" {
@@ -54,14 +62,37 @@ func (f *findings) add(x Finding) *Finding {
 	if x.Location.File == "" && x.Location.Line > 0 {
 		x.Location.File = f.launch.Program
 	}
+	if f.full() {
+		if first := f.kinds[kindOf(&x)]; first != nil {
+			first.Unlisted++
+			return nil
+		}
+	}
 	p := new(Finding)
 	*p = x
+	if f.kinds != nil {
+		f.kinds[kindOf(p)] = p
+	}
 	if f.index == nil {
 		f.index = make(map[place]*Finding)
 	}
 	f.index[key] = p
 	f.list = append(f.list, p)
 	return p
+}
+
+// full reports whether there is no room for more.
+func (f *findings) full() bool {
+	if len(f.list) < cmp.Or(f.most, maxFindings) {
+		return false
+	}
+	if f.kinds == nil {
+		f.kinds = make(map[kind]*Finding)
+		for _, x := range slices.Backward(f.list) {
+			f.kinds[kindOf(x)] = x
+		}
+	}
+	return true
 }
 
 // again counts a finding that is filed already, and returns it; nil if it is
@@ -79,9 +110,6 @@ func (f *findings) values() []Finding {
 	out := make([]Finding, len(f.list))
 	for i, x := range f.list {
 		out[i] = *x
-	}
-	if f.dropped > 0 {
-		out[len(out)-1].More += f.dropped
 	}
 	return out
 }

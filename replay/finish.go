@@ -105,8 +105,12 @@ func (s *scope) hang() {
 		list = append(list, &n.Stuck)
 	}
 	s.tooLow(nodes)
+	filed := make(map[*Finding]bool, len(s.findings.list)) // a misuse that is a root is there already
+	for _, f := range s.findings.list {
+		filed[f] = true
+	}
 	for _, root := range diagnose.Roots(s.launch, list) {
-		if !slices.Contains(s.findings.list, root) { // a misuse is there already
+		if !filed[root] {
 			s.findings.add(*root)
 		}
 		if x, ok := diagnose.ExitWithoutArrive(root); ok {

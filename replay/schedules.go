@@ -8,12 +8,14 @@ import (
 
 // others collects what the scopes of a launch say about other schedules.
 type others struct {
-	hazards                         []Finding
+	hazards                         digest
 	polled, relaxed, large, unknown bool
 }
 
+func newOthers(listed int) others { return others{hazards: digest{most: listed}} }
+
 func (o *others) add(s *scope) {
-	o.hazards = append(o.hazards, s.hazards.values()...)
+	o.hazards.take(s.number, s.hazards.list)
 	o.unknown = o.unknown || s.unknown
 	if f := s.order; f != nil {
 		o.merge(&others{polled: f.Polled, relaxed: f.Relaxed, large: f.over})
@@ -21,7 +23,7 @@ func (o *others) add(s *scope) {
 }
 
 func (o *others) merge(p *others) {
-	o.hazards = append(o.hazards, p.hazards...)
+	o.hazards.merge(&p.hazards)
 	o.polled, o.relaxed, o.large = o.polled || p.polled, o.relaxed || p.relaxed, o.large || p.large
 	o.unknown = o.unknown || p.unknown
 }
@@ -64,6 +66,6 @@ func (r *run) schedules(lr *LaunchReport, o *others) (s Schedules) {
 	if o.large {
 		why("the lanes take more than %d different ways, or have more than %d barriers", maxAgents, maxBarriers)
 	}
-	s.Proved = len(s.Why) == 0 && len(o.hazards) == 0
+	s.Proved = len(s.Why) == 0 && o.hazards.empty()
 	return s
 }

@@ -127,10 +127,13 @@ type history struct {
 }
 
 func newScope(l *trace.Launch, y layout, number uint32, limit int) *scope {
-	return &scope{
+	s := &scope{
 		launch: l, layout: y, number: number, members: y.members(number), threads: int(l.Threads()), arch: archNumber(l.Arch), limit: limit,
 		ctas: make(map[uint32]*cta), findings: findings{launch: l}, hazards: findings{launch: l},
 	}
+	s.findings.most = maxFindings * int(min(s.size(), maxCluster))
+	s.hazards.most = s.findings.most
+	return s
 }
 
 // cta finds a CTA of the scope, or begins it.

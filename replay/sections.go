@@ -39,6 +39,7 @@ type sketch struct {
 	pic    *picture
 	points []point
 	stuck  []hungRow
+	marks  []findingMark // of all findings, listed or not
 	every  int
 }
 
@@ -132,6 +133,9 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 	}
 	slices.SortFunc(d.functions, func(a, b mbarKey) int { return cmp.Or(cmp.Compare(a.cta, b.cta), cmp.Compare(a.addr, b.addr)) })
 	lr, list := r.report()
+	for _, f := range r.found.list {
+		d.marks = appendMarks(d.marks, f)
+	}
 	for _, w := range r.workers {
 		for _, s := range w.scopes {
 			w.sketch.pic.end(s, d.last)
@@ -143,6 +147,7 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 		}
 		d.pic.merge(w.sketch.pic)
 		d.points = append(d.points, w.sketch.points...)
+		d.marks = append(d.marks, w.sketch.marks...)
 		if lr.Verdict == Deadlock {
 			d.stuck = append(d.stuck, w.sketch.stuck...)
 		}
@@ -150,7 +155,10 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 	d.pic.align()
 	slices.SortFunc(d.points, func(a, b point) int { return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.time, b.time)) })
 	slices.SortFunc(d.stuck, func(a, b hungRow) int { return cmp.Or(compareRows(a.row, b.row), cmp.Compare(a.since, b.since)) })
-	d.marks = marksOf(list)
+	slices.SortFunc(d.marks, func(a, b findingMark) int {
+		return cmp.Or(compareRows(a.row, b.row), cmp.Compare(a.time, b.time), cmp.Compare(a.severity, b.severity))
+	})
+	d.marks = slices.Compact(d.marks)
 	for _, h := range d.stuck {
 		d.pic.hung(h.row, h.since, d.last)
 	}
@@ -162,22 +170,19 @@ func prepare(ctx context.Context, src Source, l trace.Launch, opt Options) (*dat
 
 func compareRows(a, b Row) int { return cmp.Or(cmp.Compare(a.CTA, b.CTA), cmp.Compare(a.Warp, b.Warp)) }
 
-// marksOf lists where findings show.
-func marksOf(list []Finding) []findingMark {
-	var out []findingMark
-	for _, f := range list {
-		sev := uint8(1)
-		switch f.Severity {
-		case rules.Error:
-			sev = 3
-		case rules.Warning:
-			sev = 2
-		}
-		for _, t := range f.Threads {
-			out = append(out, findingMark{Row{t.CTA, t.Warp}, f.Time, sev})
-		}
+// appendMarks adds where a finding shows.
+func appendMarks(marks []findingMark, f *Finding) []findingMark {
+	sev := uint8(1)
+	switch f.Severity {
+	case rules.Error:
+		sev = 3
+	case rules.Warning:
+		sev = 2
 	}
-	return out
+	for _, t := range f.Threads {
+		marks = append(marks, findingMark{Row{t.CTA, t.Warp}, f.Time, sev})
+	}
+	return marks
 }
 
 // span is the time of the first and of the last event of a launch, and how

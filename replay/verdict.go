@@ -27,9 +27,8 @@ func (r *run) report() (LaunchReport, []Finding) {
 	}
 	explained := false
 	var open []*scope
-	var list []Finding
+	found, others := digest{most: r.opt.listed}, newOthers(r.opt.listed)
 	var odd [2]oddity
-	var others others
 	for _, w := range r.workers {
 		for _, s := range w.scopes {
 			explained = explained || s.explained
@@ -37,17 +36,12 @@ func (r *run) report() (LaunchReport, []Finding) {
 				open = append(open, s)
 			}
 			lr.Counts.add(s.counts)
-			others.add(s)
-			list = append(list, s.findings.values()...)
-			incomplete = incomplete || s.findings.incomplete
 		}
 		lr.Counts.add(w.counts)
 		others.merge(&w.others)
 		explained = explained || w.explained
-		for i := range w.done {
-			list = append(list, w.done[i].values()...)
-			incomplete = incomplete || w.done[i].incomplete
-		}
+		found.merge(&w.found)
+		incomplete = incomplete || w.incomplete
 		for k, o := range []*oddity{&w.strange, &w.late} {
 			if o.n > 0 {
 				odd[k].note(o.x, o.n)
@@ -62,6 +56,7 @@ func (r *run) report() (LaunchReport, []Finding) {
 		}
 	}
 	slices.SortFunc(open, func(a, b *scope) int { return cmp.Compare(a.number, b.number) })
+	list := found.values()
 	r.ending(open, explained, list, note)
 	if missing := r.unseen(); missing != "" {
 		incomplete = true
@@ -85,7 +80,7 @@ func (r *run) report() (LaunchReport, []Finding) {
 	}
 	lr.Schedules = r.schedules(&lr, &others)
 	if r.follows() && (lr.Verdict == Clean || lr.Verdict == Incomplete) {
-		list = sorted(append(list, others.hazards...))
+		list = sorted(append(list, others.hazards.values()...))
 	}
 	return lr, list
 }

@@ -304,7 +304,11 @@ func (m *model) drawFindings(c canvas) {
 			text = fmt.Sprintf("launch %d ", f.Launch) + text
 		}
 		x := c.text(3, y, s, text) + 2
-		for _, tail := range []string{fmt.Sprintf("cta%d %s", f.BarrierRef.CTA, report.Time(f.Time)), report.Time(f.Time)} {
+		in := fmt.Sprintf("cta%d ", f.BarrierRef.CTA)
+		if n := f.Elsewhere.CTAs; n > 0 {
+			in += fmt.Sprintf("and %d not listed ", n)
+		}
+		for _, tail := range []string{in + report.Time(f.Time), report.Time(f.Time)} {
 			if x+utf8.RuneCountInString(tail) <= c.w {
 				c.text(x, y, styleDim, tail)
 				break

@@ -49,6 +49,12 @@ func (m *model) tell(p *page, f *replay.Finding) {
 	if f.More > 0 {
 		p.wrap(styleText, "", fmt.Sprintf("found %d more times at the same place", f.More))
 	}
+	if n := f.Elsewhere.CTAs; n > 0 {
+		p.wrap(styleText, "", fmt.Sprintf("the same in %d more CTAs than are listed", n))
+	}
+	if n := f.Unlisted; n > 0 {
+		p.wrap(styleText, "", fmt.Sprintf("the rule is broken at %d more places, which are not listed", n))
+	}
 	if at := m.siteText(f.Location); at != "" {
 		p.wrap(styleText, "where   ", at)
 	}

@@ -196,26 +196,23 @@ func Roots(l *trace.Launch, nodes []*Stuck) []*rules.Finding {
 		}
 	}
 
+	circle := make(map[int][]*Stuck)
+	for _, c := range cycles {
+		for _, j := range c {
+			circle[c[0]] = append(circle[c[0]], nodes[j])
+		}
+	}
+	behind := make([][]*Stuck, len(nodes))
+	for j, i := range owner {
+		if i != j {
+			behind[i] = append(behind[i], nodes[j])
+		}
+	}
 	var out []*rules.Finding
 	for i, n := range nodes {
-		if owner[i] != i {
-			continue
+		if owner[i] == i {
+			out = append(out, tell(l, n, local[i], circle[i], behind[i]))
 		}
-		var cycle []*Stuck
-		for _, c := range cycles {
-			if c[0] == i {
-				for _, j := range c {
-					cycle = append(cycle, nodes[j])
-				}
-			}
-		}
-		var behind []*Stuck
-		for j := range nodes {
-			if j != i && owner[j] == i {
-				behind = append(behind, nodes[j])
-			}
-		}
-		out = append(out, tell(l, n, local[i], cycle, behind))
 	}
 	return out
 }

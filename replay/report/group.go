@@ -10,12 +10,15 @@ import (
 )
 
 // group is the same finding in several CTAs: a kernel with a bug has it in
-// every one of them, and people want to read it once. JSON has each.
+// every one of them, and people want to read it once. JSON has each that a
+// report lists.
 type group struct {
-	first *replay.Finding
-	more  []uint32 // the CTAs of the others
-	times int      // how often in all
-	known bool
+	first     *replay.Finding
+	more      []uint32 // the CTAs of the others
+	elsewhere int      // and how many have no finding of their own
+	unlisted  int
+	times     int // how often in all
+	known     bool
 }
 
 // grouped puts findings together that differ in CTA, phase and time only, in
@@ -38,19 +41,35 @@ func grouped(file File, want func(*replay.Finding) bool) []group {
 		k := key{f.Rule, f.Root, f.Launch, f.Barrier, f.Location}
 		n, ok := place[k]
 		if !ok {
-			place[k] = len(groups)
-			groups = append(groups, group{first: f, times: 1 + f.More, known: file.known(i)})
-			continue
+			n = len(groups)
+			place[k] = n
+			groups = append(groups, group{first: f, known: file.known(i)})
+		} else {
+			groups[n].more = append(groups[n].more, f.CTA)
 		}
-		groups[n].times += 1 + f.More
-		groups[n].more = append(groups[n].more, f.CTA)
+		g := &groups[n]
+		g.elsewhere += f.Elsewhere.CTAs
+		g.unlisted += f.Unlisted
+		g.times += 1 + f.More + f.Elsewhere.Times
 	}
 	return groups
 }
 
 // also says where else a finding is.
 func (g *group) also() string {
-	if len(g.more) == 0 {
+	var parts []string
+	if also := g.inCTAs(); also != "" {
+		parts = append(parts, also)
+	}
+	if g.unlisted > 0 {
+		parts = append(parts, count(g.unlisted, "more finding")+" of this rule at places that are not listed")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// inCTAs says in which other CTAs a finding is.
+func (g *group) inCTAs() string {
+	if len(g.more) == 0 && g.elsewhere == 0 {
 		return ""
 	}
 	const most = 8
@@ -61,16 +80,20 @@ func (g *group) also() string {
 			others = append(others, fmt.Sprint(c))
 		}
 	}
-	if len(others) == 0 {
+	n := len(others)
+	rest := max(n-most, 0) + g.elsewhere
+	also := "also in CTA "
+	switch {
+	case n > 0 && rest > 0:
+		others = append(others[:min(n, most)], "and "+count(rest, "other"))
+	case rest > 0:
+		also = "also in " + count(rest, "other CTA")
+	case n == 0:
 		return count(len(g.more), "time") + " more in this CTA"
 	}
-	n := len(others)
-	if n > most {
-		others = append(others[:most], fmt.Sprintf("and %d others", n-most))
-	}
-	also := "also in CTA " + strings.Join(others, " ")
+	also += strings.Join(others, " ")
 	if len(g.more) > n {
-		also += fmt.Sprintf(", %d times in all", len(g.more)+1)
+		also += fmt.Sprintf(", %d times in all", len(g.more)+1+g.elsewhere)
 	}
 	return also
 }

@@ -130,6 +130,12 @@ func newPageFinding(f *replay.Finding, l *trace.Launch) *pageFinding {
 	if f.More > 0 {
 		add("found again", fmt.Sprintf("%d times at this place", f.More))
 	}
+	if n := f.Elsewhere.CTAs; n > 0 {
+		add("not listed", "the same in "+count(n, "more CTA"))
+	}
+	if f.Unlisted > 0 {
+		add("other places", count(f.Unlisted, "more finding")+" of this rule, which are not listed")
+	}
 	for _, s := range f.Story {
 		x.Story = append(x.Story, plain.Text(s))
 	}

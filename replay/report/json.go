@@ -79,9 +79,19 @@ type (
 		Story    []string      `json:"story,omitempty"`
 		// More is how often the same was found again at the same place.
 		More int `json:"more,omitempty"`
+		// Elsewhere counts the CTAs that have the same at the same place and no
+		// finding of their own here: the 16 earliest have one, of which the first
+		// has the count. Unlisted is how many more findings of the rule there are
+		// at places that have none here, where it was broken at thousands.
+		Elsewhere *elsewhereJSON `json:"elsewhere,omitempty"`
+		Unlisted  int            `json:"unlisted,omitempty"`
 		// Fingerprint is that of its Site, Known what the baseline says.
 		Fingerprint string `json:"fingerprint"`
 		Known       bool   `json:"known,omitempty"`
+	}
+	elsewhereJSON struct {
+		CTAs  int `json:"ctas"`
+		Times int `json:"times"` // in all of them
 	}
 	waitJSON struct {
 		CTA      uint32        `json:"cta"`
@@ -206,8 +216,11 @@ func newFinding(f *replay.Finding, l *trace.Launch) findingJSON {
 		Launch: f.Launch, CTA: f.CTA, Barrier: f.Barrier.String(), Phase: f.Phase,
 		Threads: rules.Threads(f.Threads, f.CTA, l), Missing: rules.Threads(f.Missing, f.CTA, l),
 		Time: f.Time, Message: f.Message, Hint: f.Hint,
-		Location: newLocation(f.Location), Events: []eventJSON{}, Story: f.Story, More: f.More,
+		Location: newLocation(f.Location), Events: []eventJSON{}, Story: f.Story, More: f.More, Unlisted: f.Unlisted,
 		Fingerprint: SiteOf(f, l).Fingerprint,
+	}
+	if f.Elsewhere != (replay.Elsewhere{}) {
+		out.Elsewhere = (*elsewhereJSON)(&f.Elsewhere)
 	}
 	for _, e := range f.Events {
 		out.Events = append(out.Events, eventJSON(e))

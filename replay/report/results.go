@@ -31,6 +31,10 @@ const (
 	maxResults = 1 << 30
 )
 
+// maxTimes is more often than anything can be found: sums of it do not
+// overflow.
+const maxTimes = 1 << 48
+
 // ReadResults reads documents of the JSON form, one after the other. A file
 // that it gives back writes the same in every format as the one that was
 // written.
@@ -272,7 +276,15 @@ func isVerdict(v replay.Verdict) bool {
 func (x *findingJSON) finding() (replay.Finding, error) {
 	f := replay.Finding{
 		Rule: barrier.Rule(x.Rule), Severity: rules.Severity(x.Severity), Root: x.Root, Launch: x.Launch,
-		Time: x.Time, Message: x.Message, Hint: x.Hint, Location: x.Location.location(), Story: x.Story, More: x.More,
+		Time: x.Time, Message: x.Message, Hint: x.Hint, Location: x.Location.location(), Story: x.Story, More: x.More, Unlisted: x.Unlisted,
+	}
+	if x.Elsewhere != nil {
+		f.Elsewhere = replay.Elsewhere(*x.Elsewhere)
+	}
+	for _, n := range []int{f.More, f.Unlisted, f.Elsewhere.CTAs, f.Elsewhere.Times} {
+		if n < 0 || n > maxTimes {
+			return f, fmt.Errorf("found %d times", n)
+		}
 	}
 	switch f.Severity {
 	case rules.Error, rules.Warning, rules.Note:

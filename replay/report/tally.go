@@ -16,7 +16,8 @@ type Tally struct {
 	// By verdict.
 	Clean, Violation, Deadlock, Incomplete, Unreadable int
 
-	// Findings that are not known, by severity, and those that are.
+	// Findings that are not known, by severity, and those that are; those that
+	// a report counts and does not list among them.
 	Errors, Warnings, Notes, Known int
 }
 
@@ -38,20 +39,21 @@ func (t *Tally) Add(f File) {
 		t.Incomplete++
 	}
 	for i := range f.Report.Findings {
-		t.finding(f.Report.Findings[i].Severity, f.known(i))
+		x := &f.Report.Findings[i]
+		t.finding(x.Severity, f.known(i), 1+x.Elsewhere.CTAs+x.Unlisted)
 	}
 }
 
-func (t *Tally) finding(s rules.Severity, known bool) {
+func (t *Tally) finding(s rules.Severity, known bool, n int) {
 	switch {
 	case known:
-		t.Known++
+		t.Known += n
 	case s == rules.Error:
-		t.Errors++
+		t.Errors += n
 	case s == rules.Warning:
-		t.Warnings++
+		t.Warnings += n
 	default:
-		t.Notes++
+		t.Notes += n
 	}
 }
 

@@ -62,4 +62,19 @@ type Finding struct {
 	Story []string
 	// More is how often the same was found again at the same place.
 	More int
+	// Elsewhere counts the same in CTAs that have no finding of their own. A
+	// fault that is in many CTAs is listed for the earliest of them; the first
+	// of those findings has the count.
+	Elsewhere Elsewhere
+	// Unlisted is how many more findings of the rule there are at places that
+	// have none in the report, where it was broken at thousands of places; what
+	// was found again at one of those may count again.
+	Unlisted int
+}
+
+// Elsewhere is how many more CTAs have the same fault, at the same barrier and
+// place, and how often it was found in them.
+type Elsewhere struct {
+	CTAs  int
+	Times int
 }
