@@ -19,7 +19,7 @@ func TestReusedStateIsLikeNew(t *testing.T) {
 		k.each(func() { someWay(k, way(k.cta)) })
 	})
 	for _, hazards := range []bool{false, true} {
-		rep, err := Check(context.Background(), src, Options{NoHazards: !hazards, Workers: 2})
+		rep, err := Check(context.Background(), src, Options{NoHazards: !hazards, Workers: 2, listed: ctas})
 		if err != nil {
 			t.Fatal(err)
 		}

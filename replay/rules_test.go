@@ -55,28 +55,35 @@ func lines(t *testing.T, text string) string {
 			}
 			continue
 		}
-		who, lanes, ok := strings.Cut(f[0], ":")
-		if !ok {
-			lanes = "ffffffff"
-		}
+		who, op := eventText(f)
 		cta, warp := "0", strings.TrimPrefix(who, "w")
 		if c, w, ok := strings.Cut(who, "/"); ok {
 			cta, warp = strings.TrimPrefix(c, "c"), strings.TrimPrefix(w, "w")
 		}
-		fmt.Fprintf(&out, `{"type":"event","launch":0,"ns":%d,"cta":%s,"warp":%s,"seq":%d,"lanes":"%s","op":"%s"`, 10*(n+1), cta, warp, seq[who], lanes, f[1])
+		fmt.Fprintf(&out, `{"type":"event","launch":0,"ns":%d,"cta":%s,"warp":%s,"seq":%d,%s,"line":%d}`+"\n", 10*(n+1), cta, warp, seq[who], op, n+1)
 		seq[who]++
-		if strings.HasPrefix(f[1], "bar.") && f[1] != "bar.done" && !strings.Contains(line, "aligned=") {
-			f = append(f, "aligned=true")
-		}
-		for _, kv := range f[2:] {
-			k, v, _ := strings.Cut(kv, "=")
-			if _, err := strconv.ParseInt(v, 10, 64); err != nil && v != "true" && v != "false" || k == "pred" || k == "mask" || k == "token" {
-				v = strconv.Quote(v)
-			}
-			fmt.Fprintf(&out, `,"%s":%s`, k, v)
-		}
-		fmt.Fprintf(&out, ",\"line\":%d}\n", n+1)
 	}
 	head := fmt.Sprintf(launch, dims["arch"], dims["grid"], dims["block"], dims["cluster"])
 	return head + out.String() + fmt.Sprintf(`{"type":"launch_end","launch":0,"outcome":"%s"}`+"\n", dims["outcome"])
+}
+
+// eventText is who does an event of the short form, and what it is in an
+// interchange line.
+func eventText(f []string) (who, text string) {
+	who, lanes, ok := strings.Cut(f[0], ":")
+	if !ok {
+		lanes = "ffffffff"
+	}
+	text = fmt.Sprintf(`"lanes":"%s","op":"%s"`, lanes, f[1])
+	if strings.HasPrefix(f[1], "bar.") && f[1] != "bar.done" && !strings.Contains(strings.Join(f, " "), "aligned=") {
+		f = append(f, "aligned=true")
+	}
+	for _, kv := range f[2:] {
+		k, v, _ := strings.Cut(kv, "=")
+		if _, err := strconv.ParseInt(v, 10, 64); err != nil && v != "true" && v != "false" || k == "pred" || k == "mask" || k == "token" {
+			v = strconv.Quote(v)
+		}
+		text += fmt.Sprintf(`,"%s":%s`, k, v)
+	}
+	return who, text
 }
