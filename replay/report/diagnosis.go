@@ -9,13 +9,14 @@ import (
 	"btrace/trace/plain"
 )
 
-// Hangs counts the roots of the hangs of a file.
+// Hangs counts the roots of the hangs of a file, those that are not listed
+// among them.
 func Hangs(f File) int {
 	n := 0
 	if f.Report != nil {
 		for i := range f.Report.Findings {
-			if f.Report.Findings[i].Root {
-				n++
+			if x := &f.Report.Findings[i]; x.Root {
+				n += 1 + x.Elsewhere.CTAs + x.Unlisted
 			}
 		}
 	}

@@ -155,6 +155,49 @@ func TestSameFindingInManyCTAs(t *testing.T) {
 	}
 }
 
+// What a report counts and does not list is told as if it were listed.
+func TestCTAsThatAreNotListed(t *testing.T) {
+	all, f := hang(), hang()
+	all.Report.Findings, f.Report.Findings = nil, nil
+	for _, x := range hang().Report.Findings {
+		var rest replay.Elsewhere
+		first := len(f.Report.Findings)
+		for i := range 132 {
+			x.CTA, x.More = uint32(i), i%3
+			all.Report.Findings = append(all.Report.Findings, x)
+			if i < 16 {
+				f.Report.Findings = append(f.Report.Findings, x)
+			} else {
+				rest.CTAs++
+				rest.Times += 1 + x.More
+			}
+		}
+		f.Report.Findings[first].Elsewhere = rest
+	}
+	for _, format := range []Format{Text, Summary, SARIF, JUnit, GitHub} {
+		got, want := written(t, format, Options{}, []File{f}, End{}), written(t, format, Options{}, []File{all}, End{})
+		if got != want {
+			t.Errorf("%s:\n%s\nwhere all are listed:\n%s", format, got, want)
+		}
+	}
+	if n := len(readBack(t, "x.json", written(t, JSON, Options{}, []File{f}, End{})).Files[0].Report.Findings); n != 32 {
+		t.Errorf("JSON has %d findings", n)
+	}
+	if Hangs(f) != 132 {
+		t.Errorf("%d hangs, want 132", Hangs(f))
+	}
+}
+
+// Of places that are too many to list, the number is told.
+func TestPlacesThatAreNotListed(t *testing.T) {
+	f := hang()
+	f.Report.Findings[1].Unlisted = 41
+	got := written(t, Text, Options{}, []File{f}, End{})
+	if !strings.Contains(got, "41 more findings of this rule at places that are not listed") || !strings.Contains(got, "42 warnings") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestDiagnosis(t *testing.T) {
 	golden(t, "diagnosis.txt", print(func(p *plain.Printer) { WriteDiagnosis(p, hang()) }))
 	if n := Hangs(hang()); n != 1 {

@@ -130,7 +130,8 @@ func drawFinding(t *rapid.T, text func(string) string, launches []replay.LaunchR
 		Severity: rapid.SampledFrom([]rules.Severity{rules.Error, rules.Warning, rules.Note}).Draw(t, "severity"),
 		Root:     rapid.Bool().Draw(t, "root"), Launch: l.Launch.ID, BarrierRef: ref(), Threads: lanes(), Missing: lanes(),
 		Time: rapid.Int64().Draw(t, "time"), Message: text("message"), Hint: text("hint"), Location: place(),
-		More: rapid.IntRange(0, 1<<40).Draw(t, "more"),
+		More: rapid.IntRange(0, 1<<40).Draw(t, "more"), Unlisted: rapid.IntRange(0, 2).Draw(t, "unlisted"),
+		Elsewhere: replay.Elsewhere{CTAs: rapid.IntRange(0, 20_000).Draw(t, "more CTAs"), Times: rapid.IntRange(0, 1<<40).Draw(t, "times")},
 	}
 	if rapid.Bool().Draw(t, "with a story") {
 		f.Events = []replay.EventRef{{CTA: 1, Warp: 2, Seq: 3}}
@@ -297,6 +298,9 @@ func TestReadResultsRefuses(t *testing.T) {
 		{finding(`w0:l3 => w0:l0-31`), "it is not what this version of btrace writes"},
 		{finding(`w0:l3 => w0:l32`), "finding 1: it is not what this version of btrace writes"},
 		{finding(`w0:l3 => ctax/w0`), "finding 1: it is not what this version of btrace writes"},
+		{finding(`"fingerprint" => "more":-1,"fingerprint"`), "finding 1: found -1 times"},
+		{finding(`"fingerprint" => "elsewhere":{"ctas":300000000000000,"times":1},"fingerprint"`), "finding 1: found 300000000000000 times"},
+		{finding(`"fingerprint" => "elsewhere":{"ctas":0,"times":0},"fingerprint"`), "it is not what this version of btrace writes"},
 		{finding(`"fingerprint":" => "fingerprint":"0`), "it is not what this version of btrace writes"},
 		{finding(`"fingerprint" => "known":true,"fingerprint"`), "it has known findings, but no baseline"},
 	} {
