@@ -16,7 +16,7 @@ const maxListed = 16
 
 // maxPlaces bounds the places of a launch that are told apart. No kernel has
 // so many: the addresses or lines of such a recording are made up.
-const maxPlaces = 4 * maxFindings
+const maxPlaces = 2 * maxFindings
 
 // digest collects the findings of scopes as they end: what the same fault has
 // in many CTAs is kept for the earliest of them. What it holds depends on what
@@ -112,8 +112,7 @@ func (d *digest) join(places map[fault]*sightings) {
 			into.unlisted += s.rest.CTAs
 			continue
 		}
-		into.rest.CTAs += s.rest.CTAs
-		into.rest.Times += s.rest.Times
+		into.miss(s.rest)
 	}
 }
 
@@ -133,8 +132,16 @@ func (s *sightings) add(x sighting, d *digest) {
 		s.unlisted++
 		return
 	}
-	s.rest.CTAs++
-	s.rest.Times += 1 + x.More
+	s.miss(rules.Elsewhere{CTAs: 1, Times: 1 + x.More, Last: x.Time})
+}
+
+// miss counts what has no finding of its own.
+func (s *sightings) miss(x rules.Elsewhere) {
+	if s.rest.CTAs == 0 || x.CTAs > 0 && x.Last > s.rest.Last {
+		s.rest.Last = x.Last
+	}
+	s.rest.CTAs += x.CTAs
+	s.rest.Times += x.Times
 }
 
 // empty reports whether nothing was found.

@@ -149,6 +149,7 @@ func listedOf(all *Report) *Report {
 			e := &bounded.Findings[first[k]].Elsewhere
 			e.CTAs++
 			e.Times += 1 + f.More
+			e.Last = f.Time // they are in the order of time
 		}
 	}
 	return &bounded
@@ -222,7 +223,6 @@ func TestFaultsOfThousandsOfCTAs(t *testing.T) {
 // A CTA that breaks a rule at more places than anybody reads has no report
 // without end, and no kind of finding is lost in it.
 func TestFaultsAtThousandsOfPlaces(t *testing.T) {
-	const most = 4 * maxFindings
 	launch := trace.Launch{Grid: trace.Dim{64, 1, 1}}
 	find := func(cta, line uint32, rule barrier.Rule) Finding {
 		return Finding{Rule: rule, BarrierRef: BarrierRef{CTA: cta}, Time: int64(line), Location: Location{Line: line}, Severity: rules.Error}
@@ -239,12 +239,13 @@ func TestFaultsAtThousandsOfPlaces(t *testing.T) {
 	})
 	t.Run("of a launch", func(t *testing.T) {
 		// Each CTA has a few places of its own, and one that all share.
-		scopes := make([]findings, 64)
+		const ctas, places = 64, maxPlaces / 32
+		scopes := make([]findings, ctas)
 		for cta := range scopes {
 			f := &scopes[cta]
 			f.launch = &launch
 			f.add(find(uint32(cta), 1, barrier.BarDivergent))
-			for i := range uint32(2 * most / 64) {
+			for i := range uint32(places) {
 				f.add(find(uint32(cta), 2+uint32(cta)*1000+i, barrier.BarOverrun))
 			}
 		}
@@ -274,10 +275,10 @@ func TestFaultsAtThousandsOfPlaces(t *testing.T) {
 				t.Errorf("%+v of a place that is not told apart", f.Elsewhere)
 			}
 		}
-		if unlisted[barrier.BarOverrun] != 2*most-maxListed || unlisted[barrier.BarDivergent] != 64-maxListed {
+		if unlisted[barrier.BarOverrun] != ctas*places-maxListed || unlisted[barrier.BarDivergent] != ctas-maxListed {
 			t.Errorf("not listed: %v", unlisted)
 		}
-		for _, workers := range []int{2, 3, 64} {
+		for _, workers := range []int{2, 3, ctas} {
 			slices.Reverse(order)
 			if got := collect(order, workers); !reflect.DeepEqual(got, want) {
 				t.Errorf("%d workers: another report", workers)

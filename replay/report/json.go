@@ -90,8 +90,9 @@ type (
 		Known       bool   `json:"known,omitempty"`
 	}
 	elsewhereJSON struct {
-		CTAs  int `json:"ctas"`
-		Times int `json:"times"` // in all of them
+		CTAs  int   `json:"ctas"`
+		Times int   `json:"times"` // in all of them
+		Last  int64 `json:"last_ns"`
 	}
 	waitJSON struct {
 		CTA      uint32        `json:"cta"`

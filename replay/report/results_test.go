@@ -131,7 +131,7 @@ func drawFinding(t *rapid.T, text func(string) string, launches []replay.LaunchR
 		Root:     rapid.Bool().Draw(t, "root"), Launch: l.Launch.ID, BarrierRef: ref(), Threads: lanes(), Missing: lanes(),
 		Time: rapid.Int64().Draw(t, "time"), Message: text("message"), Hint: text("hint"), Location: place(),
 		More: rapid.IntRange(0, 1<<40).Draw(t, "more"), Unlisted: rapid.IntRange(0, 2).Draw(t, "unlisted"),
-		Elsewhere: replay.Elsewhere{CTAs: rapid.IntRange(0, 20_000).Draw(t, "more CTAs"), Times: rapid.IntRange(0, 1<<40).Draw(t, "times")},
+		Elsewhere: replay.Elsewhere{CTAs: rapid.IntRange(0, 20_000).Draw(t, "more CTAs"), Times: rapid.IntRange(0, 1<<40).Draw(t, "times"), Last: rapid.Int64().Draw(t, "last")},
 	}
 	if rapid.Bool().Draw(t, "with a story") {
 		f.Events = []replay.EventRef{{CTA: 1, Warp: 2, Seq: 3}}
@@ -299,8 +299,8 @@ func TestReadResultsRefuses(t *testing.T) {
 		{finding(`w0:l3 => w0:l32`), "finding 1: it is not what this version of btrace writes"},
 		{finding(`w0:l3 => ctax/w0`), "finding 1: it is not what this version of btrace writes"},
 		{finding(`"fingerprint" => "more":-1,"fingerprint"`), "finding 1: found -1 times"},
-		{finding(`"fingerprint" => "elsewhere":{"ctas":300000000000000,"times":1},"fingerprint"`), "finding 1: found 300000000000000 times"},
-		{finding(`"fingerprint" => "elsewhere":{"ctas":0,"times":0},"fingerprint"`), "it is not what this version of btrace writes"},
+		{finding(`"fingerprint" => "elsewhere":{"ctas":300000000000000,"times":1,"last_ns":0},"fingerprint"`), "finding 1: found 300000000000000 times"},
+		{finding(`"fingerprint" => "elsewhere":{"ctas":0,"times":0,"last_ns":0},"fingerprint"`), "it is not what this version of btrace writes"},
 		{finding(`"fingerprint":" => "fingerprint":"0`), "it is not what this version of btrace writes"},
 		{finding(`"fingerprint" => "known":true,"fingerprint"`), "it has known findings, but no baseline"},
 	} {

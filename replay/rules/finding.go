@@ -73,8 +73,9 @@ type Finding struct {
 }
 
 // Elsewhere is how many more CTAs have the same fault, at the same barrier and
-// place, and how often it was found in them.
+// place, how often it was found in them, and the time of the latest.
 type Elsewhere struct {
 	CTAs  int
 	Times int
+	Last  int64 // ns
 }
