@@ -68,6 +68,19 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
+// Of a fault that is in more CTAs than are listed, the list and the story say
+// so, and the overview shows where it ends.
+func TestFaultOfManyCTAs(t *testing.T) {
+	l := newLarge(100, 1, 1e8)
+	x := &l.findings[0]
+	x.Time, x.Elsewhere = 0, replay.Elsewhere{CTAs: 84, Times: 90, Last: 99e6}
+	cfg := Config{Launches: []trace.Launch{l.launch}, Open: func(context.Context, uint32) (replay.Timeline, error) { return l, nil }}
+	s := open(t, cfg, 200, 40).shows("cta0 and 84 others 0 ns", "the same in 84 more CTAs than are listed")
+	if _, line, ok := strings.Cut(s.screen(), "whole"); !ok || strings.Count(strings.SplitN(line, "\n", 2)[0], "✗") != 2 {
+		t.Errorf("the overview does not show the last of them:\n%s", s.screen())
+	}
+}
+
 // A trace may hold anything at all: every string of it reaches the screen as
 // text.
 func TestHostileStrings(t *testing.T) {

@@ -306,7 +306,7 @@ func (m *model) drawFindings(c canvas) {
 		x := c.text(3, y, s, text) + 2
 		in := fmt.Sprintf("cta%d ", f.BarrierRef.CTA)
 		if n := f.Elsewhere.CTAs; n > 0 {
-			in += fmt.Sprintf("and %d not listed ", n)
+			in += fmt.Sprintf("and %d others ", n)
 		}
 		for _, tail := range []string{in + report.Time(f.Time), report.Time(f.Time)} {
 			if x+utf8.RuneCountInString(tail) <= c.w {

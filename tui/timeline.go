@@ -198,8 +198,17 @@ func (m *model) drawOverview(c canvas) {
 		*o = overview{m.epoch, all, n, len(f), make([]uint8, n)}
 		id := m.current().ID
 		for i := range f {
-			if x := all.cell(f[i].Time, n); f[i].Launch == id && x >= 0 && x < n {
-				o.worst[x] = max(o.worst[x], severity(f[i].Severity))
+			if f[i].Launch != id {
+				continue
+			}
+			times := []int64{f[i].Time}
+			if f[i].Elsewhere.CTAs > 0 {
+				times = append(times, f[i].Elsewhere.Last)
+			}
+			for _, t := range times {
+				if x := all.cell(t, n); x >= 0 && x < n {
+					o.worst[x] = max(o.worst[x], severity(f[i].Severity))
+				}
 			}
 		}
 	}

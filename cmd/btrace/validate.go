@@ -55,6 +55,9 @@ Formats:
   junit   JUnit XML, for test reports: a suite a file, a test a launch
   github  annotations of GitHub Actions: the ten worst of each severity
 
+The same fault in many CTAs is told once. JSON has a finding for the 16 earliest CTAs,
+of which the first says in how many more it is (elsewhere).
+
 Hazards are warnings: the run went well, another schedule of the same program orders
 need not. --hazards=off leaves them out; btrace explore looks for such a schedule.
 
