@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -128,38 +129,42 @@ func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 // that did not fit, less the value that stands for it, which is the largest
 // of the width.
 func appendNarrow(b []byte, vs []uint64) []byte {
+	begin := len(b)
+	b = append(b, 1)
+	b, planes := grow(b, len(vs))
 	wide := 0
-	for _, v := range vs {
+	for i, v := range vs {
 		if v >= 0xff {
+			v = 0xff
 			wide++
 		}
+		planes[i] = byte(v)
 	}
 	if wide <= len(vs)/32 { // one plane is the smaller form
-		b = append(b, 1)
-		b, planes := grow(b, len(vs))
-		for i, v := range vs {
-			planes[i] = byte(min(v, 0xff))
-		}
-		for _, v := range vs {
-			if v >= 0xff {
-				b = binary.AppendUvarint(b, v-0xff)
-			}
-		}
-		return b
+		return appendWide(b, vs, planes, 0xff)
 	}
-	b = append(b, 2)
-	b, planes := grow(b, 2*len(vs))
+	b = append(b[:begin], 2)
+	b, planes = grow(b, 2*len(vs))
 	lo, hi := planes[:len(vs)], planes[len(vs):]
 	for i, v := range vs {
 		n := min(v, 0xffff)
 		lo[i], hi[i] = byte(n), byte(n>>8)
 	}
-	for _, v := range vs {
-		if v >= 0xffff {
-			b = binary.AppendUvarint(b, v-0xffff)
+	return appendWide(b, vs, hi, 0xffff)
+}
+
+// appendWide appends what is left of the values that reach limit, which have
+// the byte 0xff in the last plane.
+func appendWide(b []byte, vs []uint64, plane []byte, limit uint64) []byte {
+	for at := 0; ; at++ {
+		n := bytes.IndexByte(plane[at:], 0xff)
+		if n < 0 {
+			return b
+		}
+		if at += n; vs[at] >= limit {
+			b = binary.AppendUvarint(b, vs[at]-limit)
 		}
 	}
-	return b
 }
 
 func grow(b []byte, n int) (whole, added []byte) {
@@ -308,41 +313,63 @@ func resize[T any](s []T, n int) []T {
 }
 
 // valueSet numbers the distinct values of a column in the order in which
-// they come. It is an open-addressing table that is reused.
+// they come. It is an open-addressing table that is reused, and grows with
+// what is in it: few values are found in a table that the cache holds.
 type valueSet struct {
 	slots  []uint32 // index into values, plus 1
+	shift  int      // of a hash to that of a slot
 	values []uint64
 }
 
-func (s *valueSet) reset(n int) {
-	size := 1 << bits.Len(uint(2*n))
-	s.slots = resize(s.slots, size)
-	clear(s.slots)
+const fewValues = 9 // bits of the number of slots to begin with
+
+func (s *valueSet) reset() {
+	s.resize(fewValues)
 	s.values = s.values[:0]
 }
 
+func (s *valueSet) resize(bits int) {
+	s.slots, s.shift = resize(s.slots, 1<<bits), 64-bits
+	clear(s.slots)
+}
+
 func (s *valueSet) add(v uint64) uint32 {
-	mask := uint64(len(s.slots) - 1)
-	i := mix(v) & mask
+	if at := s.slots[mix(v)>>(s.shift&63)]; at != 0 && s.values[at-1] == v {
+		return at - 1
+	}
+	return s.find(v)
+}
+
+// find is add for values that are not the first at their slot.
+func (s *valueSet) find(v uint64) uint32 {
+	i := s.slot(v)
+	if at := s.slots[i]; at != 0 {
+		return at - 1
+	}
+	s.values = append(s.values, v)
+	s.slots[i] = uint32(len(s.values))
+	if 2*len(s.values) > len(s.slots) {
+		s.resize(64 - s.shift + 2)
+		for n, v := range s.values {
+			s.slots[s.slot(v)] = uint32(n) + 1
+		}
+	}
+	return uint32(len(s.values)) - 1
+}
+
+// slot is where v is, or where it belongs.
+func (s *valueSet) slot(v uint64) uint64 {
+	i := mix(v) >> (s.shift & 63)
 	for {
-		at := s.slots[i]
-		if at == 0 {
-			s.values = append(s.values, v)
-			s.slots[i] = uint32(len(s.values))
-			return uint32(len(s.values)) - 1
+		if at := s.slots[i]; at == 0 || s.values[at-1] == v {
+			return i
 		}
-		if s.values[at-1] == v {
-			return at - 1
-		}
-		i = (i + 1) & mask
+		i = (i + 1) & uint64(len(s.slots)-1)
 	}
 }
 
-func mix(v uint64) uint64 {
-	v ^= v >> 32
-	v *= 0x9E3779B97F4A7C15
-	return v ^ v>>29
-}
+// mix spreads values: the leading bits depend on all bits.
+func mix(v uint64) uint64 { return v * 0x9E3779B97F4A7C15 }
 
 // appendWords appends the number of values and their eight byte planes.
 func appendWords(b []byte, vs []uint64) []byte {

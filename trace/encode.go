@@ -8,25 +8,6 @@ import (
 	"slices"
 )
 
-// row is a warp event as a writer buffers it. op and extra are numbers in
-// the writer's tables.
-type row struct {
-	time   int64
-	cta    uint32
-	warp   uint32
-	seq    uint32
-	op     uint32
-	pred   uint32
-	result uint32
-	extra  uint32
-	_      uint32
-	token  uint64
-	phase  uint64
-	clk    int64
-}
-
-func (r *row) key() key { return key{r.time, r.cta, r.warp, r.seq} }
-
 // warpRun is the rows of one warp in a block.
 type warpRun struct {
 	warp  uint64 // CTA<<32 | warp
@@ -37,8 +18,9 @@ type warpRun struct {
 
 // cell is what every row has besides its warp.
 type cell struct {
-	time    int64
-	seq, op uint32
+	time int64
+	seq  uint32
+	id   uint16 // of its template
 }
 
 // blockEncoder turns rows into the payload of a block. It is reused.
@@ -46,14 +28,16 @@ type blockEncoder struct {
 	templates templateEncoder
 	set       valueSet
 	runs      []warpRun
-	runOf     []uint32 // by row in stored order
-	rank      []uint32 // place of a run in warp order
-	perm      []uint32 // rows in warp order, as indices in stored order
+	runOf     []uint16 // by row in stored order
+	idOf      []uint16 // template, by row in stored order
+	rank      []uint32 // rows of a run, then where its next one belongs
+	perm      []uint16 // rows in warp order, as indices in stored order
 	cells     []cell   // what every row has, in warp order
-	clks      []int64  // of the rows that have one, in warp order
+	clks      []int64  // in warp order, if the rows have clocks
 	local     []uint32 // template of an op, plus 1; by op
 	used      []uint32 // op of a template
-	uses      []uint32 // rows of a template
+	lanes     []int    // how many do a template
+	threads   int      // thread events
 	has       []Fields // operands of a template
 	ids       []uint16 // template of a row, in warp order
 	deltas    []uint64 // time since the run's row before, in warp order
@@ -68,58 +52,74 @@ type blockEncoder struct {
 
 // encode appends the payload of rows, which are of one launch and in stored
 // order, and describes them.
-func (e *blockEncoder) encode(b []byte, rows []row, ops []Op, extras []string) ([]byte, summary) {
-	var has Fields // of all operations, perhaps more than those of the rows
-	for i := range ops {
-		has |= ops[i].Has
-	}
-	e.group(rows, has.Has(FieldClk))
-	e.number(ops)
+func (e *blockEncoder) encode(b []byte, t *rowTable, ops []Op, extras []string) ([]byte, summary) {
+	e.group(t, ops)
 	b = appendColumn(b, colTemplates, e.templates.encode(e.col[:0], ops, e.used))
-	unit := e.timeDeltas(rows[0].time)
+	unit := e.timeDeltas(t.rows[0].time)
 	b = appendColumn(b, colWarps, e.warpColumn())
 	e.col = appendIndices(e.col[:0], e.ids, len(e.used))
 	b = appendColumn(b, colOp, e.col)
 	b = appendColumn(b, colTime, e.timeColumn(unit))
 	b = appendColumn(b, colSeq, e.seqColumn())
-	has = 0
+	var has Fields
 	for _, h := range e.has {
 		has |= h
 	}
 	if has.Has(FieldPhase) {
-		b = appendColumn(b, colPhase, e.phaseColumn(rows))
+		b = appendColumn(b, colPhase, e.phaseColumn(t.phase))
 	}
 	if has.Has(FieldClk) {
 		b = appendColumn(b, colClk, e.clkColumn())
 	}
-	b = e.setColumn(b, colToken, FieldToken, rows, has, func(r *row) uint64 { return r.token })
-	b = e.setColumn(b, colPred, FieldPred, rows, has, func(r *row) uint64 { return uint64(r.pred) })
-	b = e.setColumn(b, colResult, FieldResult, rows, has, func(r *row) uint64 { return uint64(r.result) })
-	if has.Has(FieldExtra) {
-		b = appendColumn(b, colExtra, e.extraColumn(rows, extras))
+	if has.Has(FieldToken) {
+		b = appendColumn(b, colToken, setColumn(e, FieldToken, t.token))
 	}
-	return b, e.summarise(rows, ops)
+	if has.Has(FieldPred) {
+		b = appendColumn(b, colPred, setColumn(e, FieldPred, t.pred))
+	}
+	if has.Has(FieldResult) {
+		b = appendColumn(b, colResult, setColumn(e, FieldResult, t.value))
+	}
+	if has.Has(FieldExtra) {
+		b = appendColumn(b, colExtra, e.extraColumn(t.extra, extras))
+	}
+	return b, e.summarise(t.rows, ops)
 }
 
 // group finds the runs and the warp order: by CTA and warp, and within a
 // warp by stored order. What is read row by row later is brought into that
-// order here, as the rows themselves are too far apart in memory.
-func (e *blockEncoder) group(rows []row, clks bool) {
-	e.set.reset(len(rows))
-	e.runs = e.runs[:0]
-	e.runOf = resize(e.runOf, len(rows))
+// order here, as the rows themselves are too far apart in memory. It gives
+// the operations of the rows numbers of their own: templates.
+func (e *blockEncoder) group(t *rowTable, ops []Op) {
+	rows := t.rows
+	e.local = resize(e.local, len(ops))
+	clear(e.local)
+	e.used, e.lanes, e.has = e.used[:0], e.lanes[:0], e.has[:0]
+	e.set.reset()
+	e.runOf, e.idOf, e.rank = resize(e.runOf, len(rows)), resize(e.idOf, len(rows)), e.rank[:0]
+	e.threads = 0
 	for i := range rows {
 		r := &rows[i]
-		w := uint64(r.cta)<<32 | uint64(r.warp)
-		g := e.set.add(w)
-		if int(g) == len(e.runs) {
-			e.runs = append(e.runs, warpRun{warp: w, at: g})
+		g := e.set.add(uint64(r.cta)<<32 | uint64(r.warp))
+		if int(g) == len(e.rank) {
+			e.rank = append(e.rank, 0)
 		}
-		e.runs[g].rows++
-		e.runOf[i] = g
+		e.rank[g]++
+		id := e.local[r.op]
+		if id == 0 {
+			e.used, e.has = append(e.used, r.op), append(e.has, ops[r.op].Has)
+			e.lanes = append(e.lanes, bits.OnesCount32(ops[r.op].Lanes))
+			id = uint32(len(e.used))
+			e.local[r.op] = id
+		}
+		e.threads += e.lanes[id-1]
+		e.runOf[i], e.idOf[i] = uint16(g), uint16(id-1)
+	}
+	e.runs = e.runs[:0]
+	for g, n := range e.rank {
+		e.runs = append(e.runs, warpRun{warp: e.set.values[g], rows: n, at: uint32(g)})
 	}
 	slices.SortFunc(e.runs, func(a, b warpRun) int { return cmp.Compare(a.warp, b.warp) })
-	e.rank = resize(e.rank, len(e.runs))
 	at := uint32(0)
 	for i := range e.runs {
 		r := &e.runs[i]
@@ -127,34 +127,23 @@ func (e *blockEncoder) group(rows []row, clks bool) {
 		r.at = at
 		at += r.rows
 	}
-	e.perm, e.cells, e.clks = resize(e.perm, len(rows)), resize(e.cells, len(rows)), resize(e.clks, len(rows))
+	e.perm, e.ids, e.cells = resize(e.perm, len(rows)), resize(e.ids, len(rows)), resize(e.cells, len(rows))
 	for i, g := range e.runOf {
 		k := e.rank[g]
 		e.rank[g]++
 		r := &rows[i]
-		e.perm[k] = uint32(i)
-		e.cells[k] = cell{r.time, r.seq, r.op}
-		if clks {
-			e.clks[k] = r.clk
-		}
+		e.perm[k] = uint16(i)
+		e.cells[k] = cell{r.time, r.seq, e.idOf[i]}
 	}
-}
-
-// number gives the operations of the rows numbers of their own: templates.
-func (e *blockEncoder) number(ops []Op) {
-	e.local = resize(e.local, len(ops))
-	clear(e.local)
-	e.used, e.uses, e.has = e.used[:0], e.uses[:0], e.has[:0]
-	e.ids = resize(e.ids, len(e.cells))
 	for k := range e.cells {
-		op := e.cells[k].op
-		if e.local[op] == 0 {
-			e.used, e.uses, e.has = append(e.used, op), append(e.uses, 0), append(e.has, ops[op].Has)
-			e.local[op] = uint32(len(e.used))
+		e.ids[k] = e.cells[k].id
+	}
+	e.clks = e.clks[:0]
+	if len(t.clk) > 0 {
+		e.clks = resize(e.clks, len(rows))
+		for k, i := range e.perm {
+			e.clks[k] = t.clk[i]
 		}
-		id := e.local[op] - 1
-		e.uses[id]++
-		e.ids[k] = uint16(id)
 	}
 }
 
@@ -282,7 +271,7 @@ func (e *blockEncoder) predict() {
 // phaseColumn is the phases as differences from what is expected: one more
 // than the warp's row before of the same template had; for the first such
 // row of a warp, what it was in the warp before.
-func (e *blockEncoder) phaseColumn(rows []row) []byte {
+func (e *blockEncoder) phaseColumn(phases []uint64) []byte {
 	e.predict()
 	for n, g := range e.runs {
 		for k := g.at; k < g.at+g.rows; k++ {
@@ -290,7 +279,7 @@ func (e *blockEncoder) phaseColumn(rows []row) []byte {
 			if !e.has[id].Has(FieldPhase) {
 				continue
 			}
-			phase := rows[e.perm[k]].phase
+			phase := phases[e.perm[k]]
 			want := e.last[id] + 1
 			if e.seen[id] != uint32(n)+1 {
 				want = e.head[id]
@@ -362,31 +351,28 @@ func (e *blockEncoder) clockRate() uint32 {
 
 // setColumn is a column of few distinct values: those, and for each row that
 // has the operand the number of its value.
-func (e *blockEncoder) setColumn(b []byte, id columnID, f Field, rows []row, has Fields, value func(*row) uint64) []byte {
-	if !has.Has(f) {
-		return b
-	}
-	e.set.reset(len(rows))
+func setColumn[T uint32 | uint64](e *blockEncoder, f Field, values []T) []byte {
+	number(e, f, values)
+	e.col = appendWords(e.col[:0], e.set.values)
+	e.col = appendIndices(e.col, e.codes, len(e.set.values))
+	return e.col
+}
+
+// number fills codes with the numbers of the values of the rows that have the
+// operand.
+func number[T uint32 | uint64](e *blockEncoder, f Field, values []T) {
+	e.set.reset()
 	e.codes = e.codes[:0]
 	for k, id := range e.ids {
 		if e.has[id].Has(f) {
-			e.codes = append(e.codes, uint16(e.set.add(value(&rows[e.perm[k]]))))
+			e.codes = append(e.codes, uint16(e.set.add(uint64(values[e.perm[k]]))))
 		}
 	}
-	e.col = appendWords(e.col[:0], e.set.values)
-	e.col = appendIndices(e.col, e.codes, len(e.set.values))
-	return appendColumn(b, id, e.col)
 }
 
 // extraColumn is as setColumn, of texts.
-func (e *blockEncoder) extraColumn(rows []row, extras []string) []byte {
-	e.set.reset(len(rows))
-	e.codes = e.codes[:0]
-	for k, id := range e.ids {
-		if e.has[id].Has(FieldExtra) {
-			e.codes = append(e.codes, uint16(e.set.add(uint64(rows[e.perm[k]].extra))))
-		}
-	}
+func (e *blockEncoder) extraColumn(numbers []uint32, extras []string) []byte {
+	number(e, FieldExtra, numbers)
 	b := binary.AppendUvarint(e.col[:0], uint64(len(e.set.values)))
 	for _, v := range e.set.values {
 		b = binary.AppendUvarint(b, uint64(len(extras[v])))
@@ -402,11 +388,11 @@ func (e *blockEncoder) summarise(rows []row, ops []Op) summary {
 	for _, g := range e.runs {
 		s.addWarp(uint32(g.warp>>32), uint32(g.warp))
 	}
+	s.Threads = uint64(e.threads)
 	sync := false
-	for i, op := range e.used {
+	for _, op := range e.used {
 		o := &ops[op]
 		s.addOp(o)
-		s.Threads += uint64(e.uses[i]) * uint64(bits.OnesCount32(o.Lanes))
 		sync = sync || o.Kind == KindSyncwarp || o.Kind == KindSyncwarpDone
 	}
 	if sync {

@@ -31,7 +31,7 @@ func (t *opTable) add(o *Op) (uint32, error) {
 		if at == 0 {
 			return t.insert(i, o)
 		}
-		if t.ops[at-1] == *o {
+		if t.ops[at-1].same(o) {
 			return at - 1, nil
 		}
 		i = (i + 1) & mask
@@ -65,6 +65,16 @@ func (o *Op) hash() uint64 {
 		}
 	}
 	return h
+}
+
+// same is ==, for operations that are mostly the same and have no texts.
+func (o *Op) same(p *Op) bool {
+	return o.Kind == p.Kind && o.Has == p.Has && o.Lanes == p.Lanes && o.Line == p.Line && o.Addr == p.Addr &&
+		o.PC == p.PC && o.Bar == p.Bar && o.Count == p.Count && o.Bytes == p.Bytes && o.Parity == p.Parity &&
+		o.Sem == p.Sem && o.Aligned == p.Aligned && o.Owner == p.Owner && o.CTAMask == p.CTAMask && o.Mask == p.Mask &&
+		o.Lost == p.Lost && o.Red == p.Red && o.NoInc == p.NoInc && o.Implied == p.Implied &&
+		len(o.Group) == len(p.Group) && len(o.File) == len(p.File) && len(o.Text) == len(p.Text) && len(o.Name) == len(p.Name) &&
+		(len(o.Group)+len(o.File)+len(o.Text)+len(o.Name) == 0 || *o == *p)
 }
 
 func fold(a, b uint64) uint64 {

@@ -77,34 +77,60 @@ const windowBits = 17 // a row's index in a writer's window: two blocks
 type rowSorter struct {
 	sorter keySorter
 	keys   []uint64
-	rows   []row
+	order  []uint32
+	rows   rowTable
 }
 
-// sort orders rows by key; rows of one key stay as they are.
-func (s *rowSorter) sort(rows []row) {
+// sort orders the rows of a whole table by key; rows of one key stay as they
+// are.
+func (s *rowSorter) sort(t *rowTable) {
+	rows := t.rows
 	lo, hi := rows[0].time, rows[0].time
 	for i := range rows {
 		lo, hi = min(lo, rows[i].time), max(hi, rows[i].time)
 	}
+	s.order = resize(s.order, len(rows))
+	byKey := func(a, b uint32) int { return rows[a].key().compare(rows[b].key()) }
 	width := bits.Len64(uint64(hi) - uint64(lo))
 	if width > 64-windowBits || len(rows) > 1<<windowBits {
-		slices.SortStableFunc(rows, func(a, b row) int { return a.key().compare(b.key()) })
-		return
-	}
-	s.keys = resize(s.keys, len(rows))
-	for i := range rows {
-		s.keys[i] = (uint64(rows[i].time)-uint64(lo))<<windowBits | uint64(i)
-	}
-	s.rows = append(s.rows[:0], rows...)
-	for i, v := range s.sorter.sort(s.keys, width+windowBits, windowBits) {
-		rows[i] = s.rows[v&(1<<windowBits-1)]
-	}
-	for i := 0; i < len(rows); {
-		end := i + 1
-		for end < len(rows) && rows[end].time == rows[i].time {
-			end++
+		for i := range s.order {
+			s.order[i] = uint32(i)
 		}
-		slices.SortStableFunc(rows[i:end], func(a, b row) int { return a.key().compare(b.key()) })
-		i = end
+		slices.SortStableFunc(s.order, byKey)
+	} else {
+		s.keys = resize(s.keys, len(rows))
+		for i := range rows {
+			s.keys[i] = (uint64(rows[i].time)-uint64(lo))<<windowBits | uint64(i)
+		}
+		for i, v := range s.sorter.sort(s.keys, width+windowBits, windowBits) {
+			s.order[i] = uint32(v & (1<<windowBits - 1))
+		}
+		for i := 0; i < len(rows); {
+			end := i + 1
+			for end < len(rows) && rows[s.order[end]].time == rows[s.order[i]].time {
+				end++
+			}
+			if end-i > 1 {
+				slices.SortStableFunc(s.order[i:end], byKey)
+			}
+			i = end
+		}
 	}
+	old := &s.rows
+	old.rows = reorder(t.rows, old.rows, s.order)
+	old.phase, old.clk, old.token = reorder(t.phase, old.phase, s.order), reorder(t.clk, old.clk, s.order), reorder(t.token, old.token, s.order)
+	old.pred, old.value, old.extra = reorder(t.pred, old.pred, s.order), reorder(t.value, old.value, s.order), reorder(t.extra, old.extra, s.order)
+}
+
+// reorder puts the values of a column, if there are any, into that order. It
+// returns the room that it used.
+func reorder[T any](col, room []T, order []uint32) []T {
+	if len(col) == 0 {
+		return room
+	}
+	room = append(room[:0], col...)
+	for i, k := range order {
+		col[i] = room[k]
+	}
+	return room
 }

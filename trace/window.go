@@ -47,8 +47,9 @@ func (w *Writer) writeRows(st *launchRows, n int) error {
 	if len(st.rows) == 0 {
 		return nil
 	}
+	st.whole()
 	if st.unsorted {
-		w.sorter.sort(st.rows)
+		w.sorter.sort(&st.rowTable)
 		st.unsorted = false
 	}
 	for at := 0; at < n; {
@@ -56,44 +57,44 @@ func (w *Writer) writeRows(st *launchRows, n int) error {
 		for uint64(st.rows[at+k-1].time)-uint64(st.rows[at].time) > maxSpan {
 			k = (k + 1) / 2
 		}
-		if err := w.writeBlock(st, st.rows[at:at+k]); err != nil {
+		if err := w.writeBlock(st, st.part(at, at+k)); err != nil {
 			w.err = err // the rows are lost, so nothing may follow them
 			return err
 		}
 		at += k
 	}
-	left := copy(st.rows, st.rows[n:])
-	st.rows = st.rows[:left]
+	st.drop(n)
 	w.buffered -= n
-	if left == 0 {
-		if cap(st.rows) > cap(w.spare) {
-			w.spare = st.rows
+	if len(st.rows) == 0 {
+		if cap(st.rows) > cap(w.spare.rows) {
+			w.spare = st.rowTable
 		}
-		st.rows = nil
+		st.rowTable = rowTable{}
 	}
 	return w.err
 }
 
 // writeBlock writes rows, which are in stored order, as a block; as two if
 // they do not fit into one.
-func (w *Writer) writeBlock(st *launchRows, rows []row) error {
+func (w *Writer) writeBlock(st *launchRows, t rowTable) error {
+	n := len(t.rows)
 	if w.totals.blocks == MaxBlocks {
 		return fmt.Errorf("launch %d: %w: %d blocks; record in several files", st.id, ErrFull, MaxBlocks)
 	}
-	payload, s := w.blocks.encode(w.payload[:0], rows, w.ops.ops, w.extras.texts)
+	payload, s := w.blocks.encode(w.payload[:0], &t, w.ops.ops, w.extras.texts)
 	w.payload = payload
-	if len(payload) > maxBlockRaw && len(rows) > 1 {
-		if err := w.writeBlock(st, rows[:len(rows)/2]); err != nil {
+	if len(payload) > maxBlockRaw && n > 1 {
+		if err := w.writeBlock(st, t.part(0, n/2)); err != nil {
 			return err
 		}
-		return w.writeBlock(st, rows[len(rows)/2:])
+		return w.writeBlock(st, t.part(n/2, n))
 	}
 	if err := st.overlap(s.First.Time, s.Last.Time); err != nil {
 		return err
 	}
-	w.emit(&head{Type: FrameEvents, Launch: st.id, Rows: uint32(len(rows)), Events: s}, payload)
+	w.emit(&head{Type: FrameEvents, Launch: st.id, Rows: uint32(n), Events: s}, payload)
 	w.totals.blocks++
-	w.totals.rows += uint64(len(rows))
+	w.totals.rows += uint64(n)
 	w.totals.threads += s.Threads
 	return w.err
 }

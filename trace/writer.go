@@ -49,7 +49,7 @@ type Writer struct {
 	current  *launchRows // the launch that was last spoken of
 	text     int         // bytes of launch lines
 	buffered int         // rows
-	spare    []row
+	spare    rowTable
 
 	lines    []byte // kept lines not yet written
 	linesOf  head   // the head of the frame that they will be
@@ -76,9 +76,9 @@ type totals struct {
 
 // launchRows is a launch that is being written.
 type launchRows struct {
-	id       uint32
-	ended    bool
-	rows     []row
+	id    uint32
+	ended bool
+	rowTable
 	unsorted bool
 	accepted uint64 // rows that came
 	lasts    []int64
@@ -184,19 +184,19 @@ func (w *Writer) add(e *Event) error {
 	if err != nil {
 		return err
 	}
-	r := row{time: e.Time, cta: e.CTA, warp: e.Warp, seq: e.Seq, op: op,
-		pred: e.Pred, result: e.Result, token: e.Token, phase: e.Phase, clk: e.Clk}
+	extra := uint32(0)
 	if e.Has.Has(FieldExtra) {
-		if r.extra, err = w.extras.add(e.Extra); err != nil {
+		if extra, err = w.extras.add(e.Extra); err != nil {
 			return err
 		}
 	}
-	if n := len(st.rows); n > 0 {
-		st.unsorted = st.unsorted || r.before(&st.rows[n-1])
-	} else if st.rows == nil {
-		st.rows, w.spare = w.spare, nil
+	if st.rows == nil {
+		st.rowTable, w.spare = w.spare, rowTable{}
 	}
-	st.rows = append(st.rows, r)
+	st.add(e, op, extra)
+	if n := len(st.rows); n > 1 {
+		st.unsorted = st.unsorted || st.rows[n-1].before(&st.rows[n-2])
+	}
 	st.accepted++
 	w.buffered++
 	switch w.buffered {
@@ -206,10 +206,6 @@ func (w *Writer) add(e *Event) error {
 		return w.cut()
 	}
 	return nil
-}
-
-func (r *row) before(o *row) bool {
-	return r.time < o.time || r.time == o.time && r.key().less(o.key())
 }
 
 // End records how a launch ended; extra is unknown keys of its line, as the
