@@ -186,5 +186,6 @@ func (f *frameReader) block(r *Reader, i int, to *blockBuffer) error {
 		return err
 	}
 	to.Launch, to.Index, to.First = h.Launch, i, r.firsts[i]
+	r.hold(i, &f.blockDecoder, to)
 	return nil
 }

@@ -32,6 +32,7 @@ type Reader struct {
 
 	mu     sync.Mutex
 	damage []Damage
+	held   []held // by block
 	idle   []*frameReader
 }
 
@@ -56,6 +57,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	t.sortBlocks()
+	t.held = make([]held, len(t.blocks))
 	return t, nil
 }
 

@@ -17,14 +17,15 @@ func (r *Reader) Verify(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		h := &r.blocks[i]
-		if err := f.block(r, i, &f.buf); errors.Is(err, ErrCorrupt) {
-			continue
-		} else if err != nil {
-			return err
+		if r.heldOf(i) == notHeld { // else it was read before
+			if err := f.block(r, i, &f.buf); errors.Is(err, ErrCorrupt) {
+				continue
+			} else if err != nil {
+				return err
+			}
 		}
-		if s := summarise(&f.buf.Block); !h.Events.covers(&s) {
-			r.note(h, fmt.Errorf("%w: the head's summary is not that of the block's events", ErrCorrupt))
+		if r.heldOf(i) == heldWrong {
+			r.note(&r.blocks[i], fmt.Errorf("%w: the head's summary is not that of the block's events", ErrCorrupt))
 		}
 	}
 	for i := range r.lines {
@@ -87,33 +88,54 @@ func (r *Reader) verifyOthers(ctx context.Context, f *frameReader) error {
 	}
 }
 
-// summarise makes the summary of a block anew.
-func summarise(b *Block) summary {
-	lo, hi := b.CTA[0], b.CTA[0]
-	for _, cta := range b.CTA {
-		lo, hi = min(lo, cta), max(hi, cta)
+// held says what is known of the summary in a block's head. It is held against
+// the block's events whenever those are decoded.
+type held uint8
+
+const (
+	notHeld held = iota
+	heldRight
+	heldWrong
+)
+
+func (r *Reader) heldOf(block int) held {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held[block]
+}
+
+// hold holds the summary of block i against what was decoded of it.
+func (r *Reader) hold(i int, d *blockDecoder, b *blockBuffer) {
+	if r.heldOf(i) != notHeld {
+		return
 	}
-	s := newSummary(b.key(0), b.key(b.Len()-1), lo, hi)
-	used := make([]bool, len(b.Ops))
-	for i, op := range b.Op {
-		s.addWarp(b.CTA[i], b.Warp[i])
-		s.Threads += uint64(bits.OnesCount32(b.Ops[op].Lanes))
-		used[op] = true
+	is := heldWrong
+	if s := d.summary(b); r.blocks[i].Events.covers(&s) {
+		is = heldRight
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held[i] = is
+}
+
+// summary makes the summary of the block that was decoded last anew.
+func (d *blockDecoder) summary(b *blockBuffer) summary {
+	first, last := b.ends()
+	s := newSummary(first, last, uint32(d.runs[0].warp>>32), uint32(d.runs[len(d.runs)-1].warp>>32))
+	for i := range d.runs {
+		s.addWarp(uint32(d.runs[i].warp>>32), uint32(d.runs[i].warp))
 	}
 	sync := false
-	for op := range b.Ops {
-		if o := &b.Ops[op]; used[op] {
+	for op, n := range d.uses {
+		if o := &b.Ops[op]; n > 0 {
+			s.Threads += uint64(n) * uint64(bits.OnesCount32(o.Lanes))
 			s.addOp(o)
 			sync = sync || o.Kind == KindSyncwarp || o.Kind == KindSyncwarpDone
 		}
 	}
 	if sync {
-		before := ^uint32(0)
-		for _, warp := range b.Warp {
-			if warp != before {
-				s.addWarpBarrier(warp)
-				before = warp
-			}
+		for i := range d.runs {
+			s.addWarpBarrier(uint32(d.runs[i].warp))
 		}
 	}
 	return s
