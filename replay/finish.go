@@ -234,7 +234,8 @@ func (s *scope) whereabouts(w *warp, lanes uint32) []diagnose.Absent {
 	}
 	if gone := lanes & w.all &^ w.live; gone != 0 {
 		a := part(gone, diagnose.Exited)
-		a.Location, a.Op = w.left.loc(), w.left.kind().String()
+		left := strand{op: w.left}
+		a.Location, a.Op = left.loc(), left.kind().String()
 	}
 	if never := lanes & w.live &^ w.seen; never != 0 {
 		part(never, diagnose.NotStarted)

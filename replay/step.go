@@ -152,13 +152,13 @@ func (s *scope) exit(w *warp, r *row) {
 	lanes := r.lanes & w.live
 	for i := range w.strands {
 		if st := &w.strands[i]; st.lanes&lanes != 0 {
-			w.left = *st
+			w.left = st.op
 		}
 	}
 	s.order.exit(w, r)
 	s.leave(w, r)
 	w.live &^= lanes
-	w.gone = strand{lanes: w.gone.lanes | lanes, since: r.time, op: r.op, seq: r.seq}
+	w.gone.since, w.gone.op, w.gone.seq = r.time, r.op, r.seq
 	w.cta.live -= popcount(lanes)
 	s.exited += uint64(popcount(lanes))
 	s.progress = true // others may have waited for these lanes to go

@@ -63,11 +63,11 @@ func (st *strand) loc() Location {
 type warp struct {
 	cta     *cta
 	id      uint32
-	all     uint32 // lanes that exist
-	live    uint32 // of them, not exited
-	seen    uint32 // lanes that any event named
-	gone    strand // the exit of its lanes that exited last
-	left    strand // what those did last before it
+	all     uint32    // lanes that exist
+	live    uint32    // of them, not exited
+	seen    uint32    // lanes that any event named
+	gone    strand    // the exit of its lanes that exited last
+	left    *trace.Op // what those did last before it; nil if nothing
 	strands []strand
 	sync    barrier.Warp
 

@@ -68,6 +68,7 @@ type Named struct {
 	Bars    [NumNamed]NamedBarrier
 
 	alive uint32 // warps with lanes in Live
+	open  uint16 // has a bit for the barriers that are active
 }
 
 // NewNamed returns the barriers of a CTA with so many threads.
@@ -98,8 +99,17 @@ func (n *Named) Recount() {
 			n.alive++
 		}
 	}
+	n.open = 0
 	for i := range n.Bars {
 		n.Bars[i].recount()
+		n.note(uint32(i))
+	}
+}
+
+// note keeps count of whether the barrier is active.
+func (n *Named) note(id uint32) {
+	if n.open &^= 1 << id; n.Bars[id].Active {
+		n.open |= 1 << id
 	}
 }
 
@@ -140,6 +150,7 @@ func (n *Named) Do(op *NamedOp, eff *Effect) {
 		p.Waits |= op.Lanes
 	}
 	p.Pred |= op.Pred & op.Lanes
+	n.open |= 1 << id
 	n.count(id, b, p, eff)
 	n.complete(id, b, eff)
 }
@@ -247,6 +258,7 @@ func (n *Named) complete(id uint32, b *NamedBarrier, eff *Effect) {
 		return
 	}
 	b.end(id, eff)
+	n.note(id)
 }
 
 // End ends the current phase although it is not complete, for a recording
@@ -260,6 +272,7 @@ func (n *Named) End(bar int, eff *Effect) {
 		b.Parts[i].Counted = true
 	}
 	b.end(uint32(bar), eff)
+	n.note(uint32(bar))
 }
 
 // end ends the current phase for the warps that have arrived. Seen on
@@ -322,16 +335,14 @@ func (n *Named) Exit(warp, lanes uint32, eff *Effect) {
 			n.alive--
 		}
 	}
-	for id := range n.Bars {
+	for open := n.open; open != 0; open &= open - 1 {
+		id := uint32(bits.TrailingZeros16(open))
 		b := &n.Bars[id]
-		if !b.Active {
-			continue
-		}
 		for i := range b.Parts {
 			if p := &b.Parts[i]; p.Warp == warp {
-				n.count(uint32(id), b, p, eff)
+				n.count(id, b, p, eff)
 			}
 		}
-		n.complete(uint32(id), b, eff)
+		n.complete(id, b, eff)
 	}
 }
