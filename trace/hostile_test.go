@@ -60,10 +60,15 @@ func (f *forge) packed(h head, packed []byte, lie func(h *head)) *forge {
 
 // block adds a block of events with that payload.
 func (f *forge) block(payload []byte, rows int, first, last int64) *forge {
+	return f.lyingBlock(payload, rows, first, last, nil)
+}
+
+// lyingBlock adds one whose head is not true.
+func (f *forge) lyingBlock(payload []byte, rows int, first, last int64, lie func(h *head)) *forge {
 	s := newSummary(key{Time: first}, key{Time: last, Seq: uint32(rows - 1)}, 0, 0)
 	s.Threads, s.Warps, s.CTAs[0] = 0, 1, 1
 	s.setName(nameHash("enter"))
-	return f.frame(head{Type: FrameEvents, Rows: uint32(rows), Events: s}, payload, nil)
+	return f.frame(head{Type: FrameEvents, Rows: uint32(rows), Events: s}, payload, lie)
 }
 
 func (f *forge) launch() *forge {
@@ -160,6 +165,7 @@ func hostileFiles() []hostile {
 		{"a column of tomorrow", one(append(payload(plain(4)), 99, 0), 4), 0, "unknown or out of order"},
 		{"a column that is too long", one(with(plain(4), colOp, make([]byte, 5)), 4), 0, "longer than its rows"},
 		{"rows beyond the head's range", newForge().launch().block(payload(plain(4)), 4, 0, 2).b, 0, "beyond those of its head"},
+		{"a head that hides a warp", newForge().launch().lyingBlock(payload(plain(4)), 4, 0, 3, func(h *head) { h.Events.Warps = 2 }).close(totals{rows: 4, blocks: 1, launches: 1}), 4, "summary is not that of"},
 		{"a launch line that is none", newForge().frame(head{Type: FrameLaunch}, []byte("{"), nil).block(payload(plain(2)), 2, 0, 1).b, 2, "want a JSON object"},
 		{"a launch of another number", newForge().frame(head{Type: FrameLaunch, Launch: 4}, []byte(`{"type":"launch","id":0}`), nil).b, 0, "another number"},
 		{"an index that is its own predecessor", loop.b, 0, "corrupt"},
