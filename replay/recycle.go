@@ -6,8 +6,8 @@ import "btrace/replay/barrier"
 // state of one anew takes longer than to replay those events, so that of CTAs
 // which are over is used again.
 
-// maxSpare bounds the scopes that a worker keeps for that: those that a GPU
-// holds at once end at about the same time.
+// maxSpare bounds the CTAs whose state a worker keeps for that: those that a
+// GPU holds at once end at about the same time.
 const maxSpare = 256
 
 // newCTA makes the state of a CTA that begins.
@@ -60,8 +60,9 @@ func (w *worker) begin(number uint32) *scope {
 	old := *s
 	*s = scope{
 		launch: old.launch, layout: old.layout, number: number, members: s.layout.membersIn(number, old.members[:0]), threads: old.threads, arch: old.arch,
-		limit: old.limit, ctas: old.ctas, spare: old.spare, sorted: old.sorted[:0], findings: findings{launch: old.launch}, hazards: findings{launch: old.launch},
+		limit: old.limit, ctas: old.ctas, spare: old.spare, sorted: old.sorted[:0],
 	}
+	s.beginFindings()
 	for _, c := range s.ctas {
 		s.spare = append(s.spare, c)
 	}
@@ -75,7 +76,7 @@ func (w *worker) begin(number uint32) *scope {
 
 // end keeps the state of a scope that is over, if it can be used again.
 func (w *worker) end(s *scope) {
-	if len(w.spare) < maxSpare && !s.spent {
+	if len(w.spare)*len(s.ctas) < maxSpare && !s.spent {
 		w.spare = append(w.spare, s)
 	}
 }

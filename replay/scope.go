@@ -129,11 +129,16 @@ type history struct {
 func newScope(l *trace.Launch, y layout, number uint32, limit int) *scope {
 	s := &scope{
 		launch: l, layout: y, number: number, members: y.members(number), threads: int(l.Threads()), arch: archNumber(l.Arch), limit: limit,
-		ctas: make(map[uint32]*cta), findings: findings{launch: l}, hazards: findings{launch: l},
+		ctas: make(map[uint32]*cta),
 	}
-	s.findings.most = maxFindings * int(min(s.size(), maxCluster))
-	s.hazards.most = s.findings.most
+	s.beginFindings()
 	return s
+}
+
+// beginFindings makes room for findings: a bound for each CTA.
+func (s *scope) beginFindings() {
+	none := findings{launch: s.launch, most: maxFindings * int(min(s.size(), maxCluster))}
+	s.findings, s.hazards = none, none
 }
 
 // cta finds a CTA of the scope, or begins it.
