@@ -8,6 +8,7 @@ package rules
 
 import (
 	"slices"
+	"sync"
 
 	"btrace/replay/barrier"
 	"btrace/replay/rules/similar"
@@ -52,13 +53,19 @@ func All() []Rule {
 
 // Lookup returns the entry of the rule, and whether there is one.
 func Lookup(id barrier.Rule) (Rule, bool) {
-	for _, r := range All() {
-		if r.ID == id {
-			return r, true
-		}
-	}
-	return Rule{}, false
+	r, ok := byID()[id]
+	return r, ok
 }
+
+// byID is the catalogue, which nobody changes, by id: a replay looks a rule up
+// for every finding.
+var byID = sync.OnceValue(func() map[barrier.Rule]Rule {
+	rules := make(map[barrier.Rule]Rule)
+	for _, r := range All() {
+		rules[r.ID] = r
+	}
+	return rules
+})
 
 // Nearest returns the ids that somebody who wrote s may have meant, best
 // first; there may be none.
