@@ -92,12 +92,7 @@ func (w *Writer) writeBlock(st *launchRows, t rowTable) error {
 	if err := st.overlap(s.First.Time, s.Last.Time); err != nil {
 		return err
 	}
-	packed, err := w.packer.packBlock(w.packed[:0], payload)
-	if err != nil {
-		return fmt.Errorf("launch %d: compress a block: %w", st.id, err)
-	}
-	w.packed = packed
-	w.emitPacked(&head{Type: FrameEvents, Raw: uint32(len(payload)), Launch: st.id, Rows: uint32(n), Events: s}, packed)
+	w.emit(&head{Type: FrameEvents, Launch: st.id, Rows: uint32(n), Events: s}, payload)
 	w.totals.blocks++
 	w.totals.rows += uint64(n)
 	w.totals.threads += s.Threads

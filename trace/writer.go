@@ -36,7 +36,6 @@ type Writer struct {
 	err  error // of the underlying writer, or closed
 
 	zenc    *zstd.Encoder
-	packer  packer // of blocks
 	blocks  blockEncoder
 	sorter  rowSorter
 	payload []byte // of a block
@@ -103,7 +102,7 @@ func NewWriter(w io.Writer, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Writer{w: w, opts: o, zenc: zenc, packer: packer{zenc: zenc}, byID: map[uint32]*launchRows{}}
+	t := &Writer{w: w, opts: o, zenc: zenc, byID: map[uint32]*launchRows{}}
 	t.ops.reset()
 	t.write(appendFileHead(nil))
 	t.seek = append(t.seek, fileHeadLen, 0)
