@@ -34,7 +34,7 @@ func (s *keySorter) sort(keys []uint64, width, index int) []uint64 {
 // sortInto sorts keys of which none is below least, whose place is 0, or
 // 1<<width or more above it.
 func (s *keySorter) sortInto(to, keys []uint64, least uint64, width, index int) {
-	buckets := min(max(bits.Len(uint(len(keys)))-2, 1), maxBucketBits)
+	buckets := min(bits.Len(uint(len(keys))), maxBucketBits)
 	shift := max(width-buckets, 0) & 63
 	counts := s.counts[:1<<buckets]
 	clear(counts)
