@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"iter"
 	"sync"
 
 	"btrace/trace"
@@ -56,11 +57,28 @@ func (r *run) stream(ctx context.Context) error {
 
 // read hands out the blocks of the launch, whose groups are scopes.
 func (r *run) read(ctx context.Context, each func(*trace.Block)) error {
-	for block, err := range r.src.Blocks(ctx, trace.Query{Launch: &r.launch.ID, Group: r.layout.scope}) {
+	for block, err := range scopeBlocks(ctx, r.src, &r.layout, trace.Query{Launch: &r.launch.ID}) {
 		if err != nil {
 			return err
 		}
 		each(block)
 	}
 	return nil
+}
+
+// scopeBlocks is the blocks of a query, whose groups are scopes. A source that
+// does not know of groups has its blocks grouped here.
+func scopeBlocks(ctx context.Context, src Source, y *layout, q trace.Query) iter.Seq2[*trace.Block, error] {
+	q.Group = y.scope
+	return func(yield func(*trace.Block, error) bool) {
+		var g trace.Grouper
+		for b, err := range src.Blocks(ctx, q) {
+			if err == nil && len(b.Groups) == 0 {
+				b = g.Group(b, q.Group)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
 }

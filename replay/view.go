@@ -346,7 +346,7 @@ func (v *view) readChunk(k int) bool {
 // replay feeds a scope its events from one time to another.
 func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 	id := v.launch.ID
-	q := trace.Query{Launch: &id, From: from, To: to, CTAs: s.members, Group: s.layout.scope}
+	q := trace.Query{Launch: &id, From: from, To: to, CTAs: s.members}
 	if to <= from || to <= 0 {
 		return nil
 	}
@@ -356,7 +356,7 @@ func (v *view) replay(ctx context.Context, s *scope, from, to int64) error {
 	}
 	one := &worker{r: r, of: 1, scopes: map[uint32]*scope{s.number: s}, finished: finished{}, stay: true}
 	var rows batch
-	for b, err := range v.src.Blocks(ctx, q) {
+	for b, err := range scopeBlocks(ctx, v.src, &r.layout, q) {
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ type blockIter struct {
 	yield   func(*Block, error) bool
 	f       *frameReader
 	merge   *merger
-	grouper grouper
+	grouper Grouper
 }
 
 func (it *blockIter) run() error {
@@ -120,7 +120,7 @@ func (it *blockIter) single(i int32) error {
 	if ok, err := it.decode(i, &it.f.buf); !ok {
 		return err
 	}
-	return it.hand(&it.f.buf)
+	return it.hand(&it.f.buf.Block)
 }
 
 // decode reads a block; ok is false without an error for a damaged one.
@@ -139,16 +139,16 @@ func (it *blockIter) decode(i int32, to *blockBuffer) (ok bool, err error) {
 }
 
 // hand gives the rows that match to the caller.
-func (it *blockIter) hand(b *blockBuffer) error {
-	it.filter.apply(&b.Block)
+func (it *blockIter) hand(b *Block) error {
+	it.filter.apply(b)
 	if b.Len() == 0 {
 		return nil
 	}
 	it.stats.Rows += b.Len()
 	if it.filter.q.Group != nil && len(b.Groups) == 0 {
-		b = it.grouper.sort(&b.Block, it.filter.q.Group)
+		b = it.grouper.Group(b, it.filter.q.Group)
 	}
-	if !it.yield(&b.Block, nil) {
+	if !it.yield(b, nil) {
 		return errStop
 	}
 	return nil

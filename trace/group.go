@@ -103,18 +103,19 @@ func (b *blockBuffer) ends() (first, last key) {
 	return first, last
 }
 
-// grouper groups the rows of a block that is in stored order: one of which
-// rows were left out, or that was merged.
-type grouper struct {
+// Grouper groups the rows of blocks that come in stored order: of a reader
+// those of which rows were left out, or that were merged, and those of others
+// who hand out blocks. Its zero value is ready.
+type Grouper struct {
 	index map[uint32]uint32 // by group: its place among them, counted from 1
 	of    []uint32          // by row
 	perm  []uint32
 	out   blockBuffer
 }
 
-// sort returns the rows of b, group by group. They are valid until the next
-// call.
-func (g *grouper) sort(b *Block, group func(cta uint32) uint32) *blockBuffer {
+// Group returns the rows of b as Query.Group asks for them. They are valid
+// until the next call.
+func (g *Grouper) Group(b *Block, group func(cta uint32) uint32) *Block {
 	if g.index == nil {
 		g.index = make(map[uint32]uint32)
 	}
@@ -147,11 +148,11 @@ func (g *grouper) sort(b *Block, group func(cta uint32) uint32) *blockBuffer {
 		*to++
 	}
 	g.permute(b)
-	return out
+	return &out.Block
 }
 
 // permute fills the block that comes out, in the order found.
-func (g *grouper) permute(b *Block) {
+func (g *Grouper) permute(b *Block) {
 	out := &g.out
 	out.Launch, out.Index, out.First, out.Ops = b.Launch, b.Index, b.First, b.Ops
 	out.Time, _ = permuted(out.Time, b.Time, g.perm)

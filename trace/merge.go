@@ -214,7 +214,7 @@ func (m *merger) flush() error {
 	n := uint64(m.out.Len())
 	m.out.First = m.rank
 	m.rank += n
-	err := m.it.hand(&m.out)
+	err := m.it.hand(&m.out.Block)
 	m.out.reset()
 	for _, s := range m.sources {
 		clear(s.ops)
