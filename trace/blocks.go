@@ -113,23 +113,23 @@ func (it *blockIter) single(i int32) error {
 	if !it.filter.mayMatch(&it.r.blocks[i]) {
 		return nil
 	}
-	if it.filter.all {
-		it.f.group = it.filter.q.Group
-		defer func() { it.f.group = nil }()
+	group := it.filter.q.Group
+	if !it.filter.all {
+		group = nil // what is left of the block is grouped
 	}
-	if ok, err := it.decode(i, &it.f.buf); !ok {
+	if ok, err := it.decode(i, group, &it.f.buf); !ok {
 		return err
 	}
 	return it.hand(&it.f.buf.Block)
 }
 
 // decode reads a block; ok is false without an error for a damaged one.
-func (it *blockIter) decode(i int32, to *blockBuffer) (ok bool, err error) {
+func (it *blockIter) decode(i int32, group func(cta uint32) uint32, to *blockBuffer) (ok bool, err error) {
 	if err := it.ctx.Err(); err != nil {
 		return false, err
 	}
 	it.stats.Decoded++
-	switch err := it.f.block(it.r, int(i), to); {
+	switch err := it.f.block(it.r, int(i), group, to); {
 	case errors.Is(err, ErrCorrupt):
 		return false, nil
 	case err != nil:
@@ -163,19 +163,19 @@ func (r *Reader) ReadBlock(i int) (*Block, error) {
 	f := r.frameReader()
 	defer r.release(f)
 	var buf blockBuffer
-	if err := f.block(r, i, &buf); err != nil {
+	if err := f.block(r, i, nil, &buf); err != nil {
 		return nil, fmt.Errorf("block %d at offset %d: %w", i, r.blocks[i].Offset, err)
 	}
 	return &buf.Block, nil
 }
 
 // block reads and decodes block i. What is wrong with it is noted as damage.
-func (f *frameReader) block(r *Reader, i int, to *blockBuffer) error {
+func (f *frameReader) block(r *Reader, i int, group func(cta uint32) uint32, to *blockBuffer) error {
 	h := &r.blocks[i]
 	raw, err := f.read(r, h, f.raw)
 	if err == nil {
 		f.raw = raw
-		if err = f.decode(raw, int(h.Rows), h.Events.First, h.Events.Last, to); err != nil {
+		if err = f.decode(raw, int(h.Rows), h.Events.First, h.Events.Last, group, to); err != nil {
 			err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
 	}

@@ -14,22 +14,20 @@ import (
 // up all over the place, and what is small stays in the cache. The arrays
 // have room for any row, so that an index of 16 bits needs no check.
 type blockDecoder struct {
-	has    []Fields             // of a template
-	uses   []int                // rows of a template
-	ids    [MaxBlockRows]uint16 // template of a row, in warp order
-	runOf  [MaxBlockRows]uint16 // run of a row
-	least  []uint64             // smallest delta of a template
-	starts []uint64             // times of the runs' first rows
-	gaps   []seqGap
-	seqs   []uint32 // of the rows, if the runs do not tell
-	runs   []warpRun
-	warp   []warpAt // of a run
-	wide   []uint64 // what a column's numbers do not hold
-	keys   []uint64 // times in units and indices of rows, in warp order
-	sorter keySorter
-	// group is what the query groups CTAs by, and nil for stored order.
-	group   func(cta uint32) uint32
-	members []groupRun
+	has     []Fields             // of a template
+	uses    []int                // rows of a template
+	ids     [MaxBlockRows]uint16 // template of a row, in warp order
+	runOf   [MaxBlockRows]uint16 // run of a row
+	least   []uint64             // smallest delta of a template
+	starts  []uint64             // times of the runs' first rows
+	gaps    []seqGap
+	seqs    []uint32 // of the rows, if the runs do not tell
+	runs    []warpRun
+	warp    []warpAt // of a run
+	wide    []uint64 // what a column's numbers do not hold
+	keys    []uint64 // times in units and indices of rows, in warp order
+	sorter  keySorter
+	members []groupRun // by group
 	grouped []uint64
 	perm    []uint16 // rows in the order that is asked for, as indices in warp order
 	tally   byteTally
@@ -67,8 +65,9 @@ var (
 )
 
 // decode reads payload, of a block whose head says that it has that many
-// rows from first to last, into b.
-func (d *blockDecoder) decode(payload []byte, rows int, first, last key, b *blockBuffer) error {
+// rows from first to last, into b: in stored order or, with a group, as
+// Query.Group asks for them.
+func (d *blockDecoder) decode(payload []byte, rows int, first, last key, group func(cta uint32) uint32, b *blockBuffer) error {
 	cols, err := splitColumns(payload)
 	if err != nil {
 		return err
@@ -103,8 +102,8 @@ func (d *blockDecoder) decode(payload []byte, rows int, first, last key, b *bloc
 	sorted := d.keys
 	b.Groups = b.Groups[:0]
 	switch {
-	case d.group != nil:
-		sorted = d.groups(b)
+	case group != nil:
+		sorted = d.groups(group, b)
 	case !inOrder:
 		sorted = d.sorter.sort(sorted, bits.Len64(span/unit)+rowBits, rowBits)
 	}

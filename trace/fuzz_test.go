@@ -109,7 +109,7 @@ func FuzzBlock(f *testing.F) {
 		var buf blockBuffer
 		// The range is the head's: take the CTA and warp from the rows.
 		from, to := key{Time: first}, key{Time: last, Seq: seq}
-		if d.decode(b, int(rows), from, to, &buf) != nil {
+		if d.decode(b, int(rows), from, to, nil, &buf) != nil {
 			return
 		}
 		var evs []Event
@@ -121,6 +121,11 @@ func FuzzBlock(f *testing.F) {
 		if !slices.IsSortedFunc(evs, func(a, b Event) int { return a.Compare(&b) }) {
 			t.Fatal("rows out of order")
 		}
+		var grouped blockBuffer
+		var g Grouper
+		pairs := func(cta uint32) uint32 { return cta / 2 }
+		must(t, d.decode(b, int(rows), from, to, pairs, &grouped))
+		sameEvents(t, rowsIn(&grouped.Block), rowsIn(g.Group(&buf.Block, pairs)))
 		w, err := NewWriter(&limitedBuffer{limit: 1 << 26}, Options{MaxAge: -1})
 		must(t, err)
 		must(t, w.Begin(Launch{}))

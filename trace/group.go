@@ -19,8 +19,8 @@ type groupRun struct {
 
 // groups puts the keys into the order that is asked for: group by group, each
 // in stored order.
-func (d *blockDecoder) groups(b *blockBuffer) []uint64 {
-	d.joinRuns()
+func (d *blockDecoder) groups(group func(cta uint32) uint32, b *blockBuffer) []uint64 {
+	d.joinRuns(group)
 	d.grouped = resize(d.grouped, len(d.keys))
 	at := 0
 	for rest := d.members; len(rest) > 0; {
@@ -38,14 +38,14 @@ func (d *blockDecoder) groups(b *blockBuffer) []uint64 {
 
 // joinRuns lists the runs by group. Those of a group are in order of their
 // warps.
-func (d *blockDecoder) joinRuns() {
+func (d *blockDecoder) joinRuns(group func(cta uint32) uint32) {
 	d.members = resize(d.members, len(d.runs))
 	sorted := true
 	for i := range d.runs {
 		cta := uint32(d.runs[i].warp >> 32)
 		switch {
 		case i == 0 || cta != uint32(d.runs[i-1].warp>>32):
-			d.members[i] = groupRun{d.group(cta), uint32(i)}
+			d.members[i] = groupRun{group(cta), uint32(i)}
 			sorted = sorted && (i == 0 || d.members[i-1].group <= d.members[i].group)
 		default:
 			d.members[i] = groupRun{d.members[i-1].group, uint32(i)}

@@ -125,10 +125,10 @@ func (m *merger) open(i int32) error {
 func (m *merger) load(s *source) (ok bool, err error) {
 	s.at = 0
 	if m.part == MaxBlockRows {
-		ok, err = m.it.decode(s.block, &s.buf)
+		ok, err = m.it.decode(s.block, nil, &s.buf)
 		s.next = s.buf.Len()
 	} else {
-		ok, err = m.it.decode(s.block, &m.scratch)
+		ok, err = m.it.decode(s.block, nil, &m.scratch)
 		if ok {
 			s.buf.reset()
 			n := min(m.part, m.scratch.Len()-s.next)

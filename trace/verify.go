@@ -18,7 +18,7 @@ func (r *Reader) Verify(ctx context.Context) error {
 			return err
 		}
 		if r.heldOf(i) == notHeld { // else it was read before
-			if err := f.block(r, i, &f.buf); errors.Is(err, ErrCorrupt) {
+			if err := f.block(r, i, nil, &f.buf); errors.Is(err, ErrCorrupt) {
 				continue
 			} else if err != nil {
 				return err
